@@ -1,9 +1,9 @@
 """What enmesh does with damaged input, damaged stores and kills: ``python benchmarks/reliability.py all``.
 
 - ``inputs``: damaged files, networks, stores, options, graphs, events and command lines; each must end in a
-  result or in one `InputError`, within 20 s.
+  result or in one `InputError`, within 20 s of processor time; what waits for 200 s ends the benchmark.
 - ``flips``: one bit of a store is flipped, and the run is resumed: the same network, or the file is refused.
-- ``kills``: a run is killed at random moments and resumed, with 6 and with 30 nodes: the same network to the last bit.
+- ``kills``: a run is killed at random moments and resumed, with 6, 30 and 100 nodes: the same network to the last bit.
 
 Each writes its rows to ``reliability-*.csv`` in the folder ``--out``; ``docs/reliability.md`` shows them.
 """
@@ -466,7 +466,9 @@ def inputs(count: int, out: Path, seed: int, only: str = "") -> None:
     def alarm(number: int, frame: object) -> None:
         raise TooSlow
 
-    signal.signal(signal.SIGALRM, alarm)
+    signal.signal(
+        signal.SIGPROF, alarm
+    )  # processor time: that of the clock depends on what else the machine does
     warnings.simplefilter("ignore")
     rows = []
     for name, (make, share) in KINDS.items():
@@ -478,26 +480,23 @@ def inputs(count: int, out: Path, seed: int, only: str = "") -> None:
             for _ in range(round(count * share)):
                 attempt = next(attempts)
                 faulthandler.dump_traceback_later(10 * SLOWEST, exit=True)
-                signal.setitimer(signal.ITIMER_REAL, SLOWEST)
-                began = time.monotonic()
+                signal.setitimer(signal.ITIMER_PROF, SLOWEST)
+                began = time.process_time()
                 try:
                     attempt()
                     found["result"] += 1
                 except em.InputError as error:
                     found["refused"] += 1
                     found["two lines"] += len(str(error).splitlines()) > 1
-                except TooSlow:
-                    found["over 20 s"] += 1
-                    faults.append("over 20 s")
                 except Exception as error:
-                    found["traceback"] += 1
+                    found["over 20 s" if isinstance(error, TooSlow) else "traceback"] += 1
                     frames = traceback.extract_tb(error.__traceback__)
-                    place = ", ".join(f"{Path(one.filename).name}:{one.lineno}" for one in frames[-3:])
+                    place = ", ".join(f"{Path(one.filename).name}:{one.lineno}" for one in frames[-8:])
                     faults.append(f"{type(error).__name__}: {error} ({place})"[-300:])
                 finally:
-                    signal.setitimer(signal.ITIMER_REAL, 0)
+                    signal.setitimer(signal.ITIMER_PROF, 0)
                     faulthandler.cancel_dump_traceback_later()
-                slowest = max(slowest, time.monotonic() - began)
+                slowest = max(slowest, time.process_time() - began)
         tried = sum(found[kind] for kind in ("result", "refused", "over 20 s", "traceback"))
         shown = {kind: found[kind] for kind in ("result", "refused", "traceback", "over 20 s", "two lines")}
         rows.append({"what": name, "tried": tried, **shown, "slowest (s)": round(slowest, 1)})
@@ -571,7 +570,7 @@ def job(store: str, result: str, nodes: int) -> None:
 def kills(count: int, out: Path, seed: int) -> None:
     """Kill a run at random moments, resume it, and compare with one that was left alone."""
     rows = []
-    for nodes, times in ((6, count - count // 5), (30, count // 5)):
+    for nodes, times in ((6, count - 2 * (count // 10)), (30, count // 10), (100, count // 10)):
         rng, done = random.Random(f"{seed} {nodes}"), Counter[str]()
         with tempfile.TemporaryDirectory() as folder:
             path, result = Path(folder) / "run.db", Path(folder) / "result.json"

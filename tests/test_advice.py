@@ -14,12 +14,13 @@ import pytest
 import enmesh as em
 
 SOURCE = Path(em.__file__).parent
+# What to do, in the imperative; or what is needed or possible, of which one can be taken.
 STEP = re.compile(
     r"\b(give|pass|use|name|write|take|leave|choose|say|make|set|ask|save|pip install|correct|remove|replace|lower|raise"
-    r"|record|keep|put|move|restore|wait|unpack|read|select|sort|add|drop|divide|multiply|cut|fill|start|needs?|must"
-    r"|download|send|try|turn|run|fix|convert|begin|split|join|resample|close|pack|copy|call|look|only|first|at least"
-    r"|at most|goes? with|the (?:nodes|columns|words|links) are|it has|known|is for|takes|usual|instead|has no|are no"
-    r"|no pairs|needed|PointProcess|significance|diverged|not a network|is not JSON|damaged|half of the data|outside|declared)\b",
+    r"|record|keep|put|move|restore|wait|unpack|read|select|sort|add|drop|divide|multiply|cut|fill|start|download|send"
+    r"|try|turn|run|fix|convert|begin|split|join|resample|close|pack|copy|call|look|infer|simulate|allow|change|open"
+    r"|at least\s+(?:\S+\s+)?(?:in a row )?are needed|needs at least|rename|count|the (?:nodes|columns|words|links|axes) are|it has|its states are"
+    r"|KSG has|Discrete has|are usual|the model needs|need more than)\b",
     re.IGNORECASE,
 )
 

@@ -88,6 +88,8 @@ EXAMPLES = {
     "estimator": "ksg", "score": "tea", "surrogate": "shift", "n_surrogates": "99", "dim": "2", "delay": "1",
     "max_parents": "2", "search": "exact", "screen": "no", "require": ["a:b"], "forbid": ["b:a"],
     "tiers": "a | b", "bootstrap": "2", "n_jobs": "2", "seed": "5",
+    "events": True, "node": "unit", "duration": "60", "mend": ["sort", "outside"], "target_history": "2",
+    "source_history": "2",
 }  # fmt: skip
 READ_AS = {
     "columns": ["a,b"],
@@ -110,9 +112,8 @@ def test_every_field_is_an_option_of_the_command_line(field):
     assert {name for name in given if given[name] != usual[name]} - {"typed"} == {field.name}
 
 
-def test_the_table_offers_what_infer_takes_but_for_events_files_and_odd_fields():
-    known = {name for name in arguments.options_of(infer) if name not in build.EVENTS}
-    left = known - {field.name for field in form.FIELDS}
+def test_the_table_offers_what_infer_takes_but_for_files_and_odd_fields():
+    left = {*arguments.options_of(infer)} - {field.name for field in form.FIELDS}
     assert {"data", "json", "quiet", "out", "formats", "force", "resume"} <= left
     assert all(row["help"] and row["flag"].startswith("--") for row in form.described())
     assert "ksg" in next(row for row in form.described() if row["name"] == "estimator")["suggested"]
@@ -173,6 +174,60 @@ def test_lines_of_python_give_the_network_of_the_command(values, recording, monk
     for one in (typed, coded):
         one["provenance"].pop("command", None)
     assert coded == typed
+
+
+# --- events ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def spikes(tmp_path):
+    path = tmp_path / "spikes.csv"
+    em.simulate.coupled_events("a>b", duration=120, seed=0).to_dataframe().to_csv(path, index=False)
+    return path
+
+
+def test_a_table_of_events_is_known_by_its_columns_and_shown(spikes):
+    plain = Reader().look(str(spikes), {})
+    assert plain["fixes"][0] == {"name": "events", "value": True, "label": "Rows are events"}
+
+    found = Reader().look(str(spikes), {"events": True, "duration": "120"})
+    events = em.Events(str(spikes), 120)
+    assert (found["names"], found["facts"]["events"], found["facts"]["duration"]) == (
+        ["a", "b"],
+        len(events),
+        120,
+    )
+    assert [(row["events"], sum(row["line"])) for row in found["nodes"]] == [
+        (n, n) for n in events.counts.values()
+    ]
+    assert not found["facts"]["guessed"]
+    assert Reader().look(str(spikes), {"events": True})["facts"]["guessed"]
+    left = Reader().look(str(spikes), {"events": True, "columns": ["b"]})
+    assert (left["names"], [row["name"] for row in left["nodes"]]) == (["a", "b"], ["b"])
+
+
+def test_what_has_no_effect_on_events_is_refused(spikes):
+    for values in ({"detrend": True}, {"bins": "3"}, {"mask": ["1:3"]}, {"rows": "1:9"}):
+        assert "events" in Reader().look(str(spikes), {"events": True} | values).get("error", ""), values
+
+
+def test_a_run_of_events_is_that_of_the_command_line(client, spikes, monkeypatch):
+    key, values = upload(client, spikes), {"events": True, "duration": "120"}
+    found = do(client, "look", recording=key, values=values)
+    cost = do(client, "cost", recording=key, values=values)
+    assert cost["seconds"] > 0
+    run = finished(client, do(client, "run", recording=key, values=values))
+    assert (run["status"], run["command"]) == ("done", found["command"])
+    monkeypatch.chdir(spikes.parent)
+    assert main(run["command"].split()[1:]) == 0
+    pack = zipfile.ZipFile(io.BytesIO(client.get(f"runs/{run['id']}/results.zip").content))
+    for name in ("network.json", "edges.csv", "report.html"):
+        assert pack.read(f"spikes-results/{name}") == Path("spikes-results", name).read_bytes(), name
+    exec(run["python"], names := {})
+    coded, typed = json.loads(names["net"].to_json()), json.loads(pack.read("spikes-results/network.json"))
+    assert typed["provenance"].pop("command") == run["command"]
+    assert coded == typed
+    assert run["arrows"] == [["a", "b"]]
 
 
 # --- reading ---------------------------------------------------------------------------------------------------

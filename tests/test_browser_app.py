@@ -591,6 +591,33 @@ def test_a_recording_is_kept_where_it_is_asked_for(chromium, recording, tmp_path
     served.stop()
 
 
+def test_events_are_read_run_and_repeated_by_clicks(screen, tmp_path, monkeypatch):
+    path = tmp_path / "spikes.csv"
+    em.simulate.coupled_events("a>b", duration=120, seed=0).to_dataframe().to_csv(path, index=False)
+    screen.open(path)
+    assert screen.page.locator("#go").is_disabled()
+    screen.page.get_by_role("button", name="Rows are events").click()
+    screen.page.wait_for_selector("#recording .note", state="detached")
+    counts = em.Events(str(path)).counts
+    assert screen.text("[data-fact=events]") == f"{sum(counts.values())} events"
+    assert f"{counts['a']} events" in screen.text(".list li")
+    screen.page.locator("[data-fact=duration]").click()
+    screen.set("duration", "120")
+    assert screen.text("[data-fact=duration]") == "observed for 120"
+    screen.page.wait_for_function(
+        "() => document.getElementById('cost').textContent.includes('measured on')", timeout=60_000
+    )
+    screen.run()
+    frame = screen.done()
+    frame.locator(".node").first.wait_for(state="attached")
+    screen.page.locator("[data-view=repeat]").click()
+    command = screen.text("[data-lines='Command line']")
+    assert command == "enmesh infer spikes.csv --events --duration 120"
+    monkeypatch.chdir(tmp_path)
+    exec(screen.text("[data-lines='Python']"), names := {})
+    assert list(names["net"]) == [("a", "b")]
+
+
 # --- the page of the docs --------------------------------------------------------------------------------------
 
 

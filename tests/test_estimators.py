@@ -791,7 +791,7 @@ def test_degrees_of_freedom():
         ),
         (
             lambda: em.Combined(members=(em.KSG(), em.Discrete())),
-            "members must be two or more estimators of numbers, such as KSG() and Gaussian()",
+            "these members cannot be combined; give two or more estimators of numbers, such as KSG() and Gaussian()",
         ),
         (
             lambda: em.Combined(members=(em.KSG(), em.Gaussian(normalise="rank"))),
@@ -820,7 +820,7 @@ def test_degrees_of_freedom():
         ),
         (
             lambda: em.cmi(np.random.rand(9), np.random.rand(8), estimator=em.KSG()),
-            "x has 9 samples and y has 8; they must match",
+            "x has 9 samples and y has 8; give as many of each",
         ),
         (
             lambda: em.cmi([0.0, np.nan, 1.0], [1.0, 2.0, 3.0]),

@@ -770,3 +770,219 @@ def test_two_quick_ctrl_c_stop_as_one_does(tmp_path, pause):
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert "--resume goes on from there" in err
+
+
+# --- A 1, A 3, A 6, B 2, B 7, B 8, B 14, B 17, B 18: tests and their numbers ---------------------------------------
+
+
+@pytest.mark.parametrize("gap", ["mask", "drop"])
+def test_a1_gaps_lose_no_nonlinear_link(gap):
+    series = em.simulate.coupled_map("a>b, b>c", n=500, seed=0)
+    assert {*em.infer(series)} == {("a", "b"), ("b", "c")}
+    if gap == "mask":
+        holed = series.mask(range(100))
+    else:
+        values = series.values.copy()
+        values[np.random.default_rng(0).choice(500, 20, replace=False)] = np.nan
+        holed = em.Series(values, names=series.names, missing="drop")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        assert {*em.infer(holed)} >= {("a", "b"), ("b", "c")}
+    assert not [one for one in said if "variance" in str(one.message)]
+
+
+@pytest.mark.parametrize("how", [{}, {"estimator": "gaussian"}, {"estimator": "ksg", "score": "tee"}])
+def test_a3_a_lag_that_cannot_be_looked_at_is_refused(how):
+    series = em.simulate.var("a>b", n=400, seed=0)
+    with pytest.raises(em.InputError, match="max_lag=130 is too large for 400 samples; give at most 100"):
+        em.infer(series, max_lag=130, **how)
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ({"surrogate": em.Permute(), "n_surrogates": 19}, "surrogate has no effect on the default test"),
+        ({"n_surrogates": 19}, "n_surrogates has no effect on the default test"),
+        ({"n_surrogates": -5}, "n_surrogates=-5 is not possible"),
+        ({"n_surrogates": "99"}, "n_surrogates='99' is not possible"),
+        ({"seed": "x"}, "seed='x' is not possible"),
+        ({"surrogate": em.Permute(), "score": "bic"}, "surrogate has no effect on the score bic"),
+    ],
+)
+def test_a6_an_option_that_is_not_used_or_wrong_is_refused(option, told):
+    with pytest.raises(em.InputError, match=told):
+        em.infer(SERIES, **option)
+
+
+def test_a6_functions_check_what_they_do_not_use():
+    for call in (em.lag_profile, em.interval, em.significance):
+        with pytest.raises(em.InputError, match="seed='x' is not possible"):
+            call(SERIES, "a", "b", seed="x")
+    for call in (em.stability, em.te_matrix):
+        with pytest.raises(em.InputError, match="seed='x' is not possible"):
+            call(SERIES, seed="x")
+    with pytest.raises(em.InputError, match="surrogate has no effect without n_surrogates"):
+        em.te_matrix(SERIES, surrogate=em.Permute())
+    for level in (0, 1, 2, "x"):
+        with pytest.raises(em.InputError, match="is not possible; give an error rate between 0 and 1"):
+            em.te_matrix(SERIES, level=level)
+    with pytest.warns(em.HazardWarning, match="no tier has c: links from and to"):
+        em.infer(SERIES, tiers=[["a"], ["b"]], score=PLAIN)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        em.infer(SERIES, tiers=[["a"], ["b", "c"]], score=PLAIN)
+
+
+@pytest.mark.parametrize("wrong", [np.ones(3), 0, [], "x", em.KSG()])
+def test_b10_what_is_no_embedding_is_refused_everywhere(wrong):
+    calls = [
+        lambda: em.transfer_entropy(SERIES, "a", "b", embedding=wrong),
+        lambda: em.significance(SERIES, "a", "b", embedding=wrong),
+        lambda: em.lag_profile(SERIES, "a", "b", embedding=wrong, max_lag=2),
+        lambda: em.interval(SERIES, "a", "b", embedding=wrong),
+        lambda: em.te_matrix(SERIES, embedding=wrong),
+        lambda: em.infer(SERIES, embedding=wrong),
+        lambda: em.infer(SERIES, score=em.TEA(embedding=wrong)),
+        lambda: em.score(SERIES, "a>b", em.TEA(embedding=wrong)),
+        lambda: em.diagnose(SERIES, wrong),
+        lambda: em.stochastic_interaction(SERIES, embedding=wrong),
+    ]
+    for call in calls:
+        with pytest.raises(em.InputError, match=r"is no embedding; give Embedding\(dim=2\)"):
+            call()
+
+
+@pytest.mark.parametrize("features", ["linear", "quadratic", "fourier"])
+def test_b1_regressions_name_a_constant_target_and_learn_nothing_from_a_constant(features):
+    estimator, a, b, one = em.Regression(features=features), A, RNG.normal(size=N), np.full(N, 3.0)
+    assert em.cmi(one, a, estimator=estimator) == pytest.approx(0, abs=1e-12)
+    assert em.cmi(a, b, one, estimator=estimator) == pytest.approx(
+        em.cmi(a, b, estimator=estimator), abs=1e-6
+    )
+    with pytest.raises(em.InputError, match=r"the target is .*leave it out"):
+        em.cmi(a, one, estimator=estimator)
+
+
+@pytest.mark.parametrize("how", [{}, {"estimator": "gaussian"}, {"score": "tee", "estimator": "gaussian"}])
+def test_b2_numbers_in_a_message_are_those_that_were_given(how, run):
+    for alpha in (0.05, 0.145):
+        with pytest.raises(em.InputError) as refused:
+            em.infer(SERIES, alpha=alpha, **how)
+        assert (
+            str(refused.value) == f"alpha={alpha} is a confidence level; give level={alpha} for an error rate"
+        )
+    line = " ".join(f"--{name} {value}" for name, value in how.items())
+    code, _, err = run(f"infer data.csv --alpha 0.145 {line}")
+    assert code == 2
+    assert "--level 0.145" in err
+    assert "0.855" not in err
+
+
+def test_b7_short_trials_are_inferred_by_default():
+    rng = np.random.default_rng(0)
+    trials = []
+    for _ in range(1000):
+        a, noise = rng.normal(size=(2, 8))
+        trials.append(np.column_stack([a, np.r_[noise[0], 0.8 * a[:-1] + 0.6 * noise[1:]]]))
+    series = em.Series(trials, names=["a", "b"])
+    assert list(em.infer(series)) == [("a", "b")]
+    assert em.significance(series, "a", "b").p_value < 1e-6 < em.significance(series, "b", "a").p_value
+
+
+def test_b7_a_channel_that_never_changes_within_a_trial_is_named():
+    trials = [
+        np.column_stack([RNG.normal(size=50), np.full(50, i + 0.5), RNG.normal(size=50)]) for i in range(4)
+    ]
+    with pytest.raises(em.InputError, match=r"constant within every trial: column dead.*drop_constant=True"):
+        em.Series(trials, names=["a", "dead", "c"])
+    with pytest.warns(em.HazardWarning, match="left out dead"):
+        assert em.Series(trials, names=["a", "dead", "c"], drop_constant=True).names == ("a", "c")
+
+
+@pytest.mark.parametrize("how", [{}, {"estimator": "gaussian"}, {"score": "tee", "estimator": "gaussian"}])
+def test_b8_progress_never_counts_more_than_there_is(how):
+    seen = []
+    em.infer(SERIES, progress=lambda done, total, what: seen.append((done, total, what)), max_lag=2, **how)
+    em.stability(
+        SERIES, n=4, score=PLAIN, progress=lambda done, total, what: seen.append((done, total, what))
+    )
+    assert len(seen) > 5
+    assert all(total is None or done <= total for done, total, _ in seen), seen
+
+
+def test_b14_numbers_of_the_pages_are_computed():
+    """tests/test_pages.py runs each block of docs/ and compares what it prints; each page with code is among them."""
+    from tests import test_pages
+
+    assert "defaults" in {page.stem for page in test_pages.PAGES}
+
+
+def test_b17_a_long_search_for_lags_does_not_deny_its_own_p_values():
+    series = em.simulate.var("a>b", n=1500, seed=0)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        net = em.infer(series, max_lag=300)
+    smallest = net.edges["p_value"].min()
+    assert smallest < 1e-6
+    assert not [one for one in said if "no p-value can be under" in str(one.message)]
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("simulate var --graph a>b -n 1000000000", "n=1,000,000,000 needs about 45 GiB"),
+        ("simulate boolean --graph a>b -n 1000000000", "n=1,000,000,000 needs about 45 GiB"),
+        ("simulate logistic --graph a>b -n 1000000000", "n=1,000,000,000 needs about 45 GiB"),
+    ],
+)
+def test_b15_what_the_memory_cannot_hold_is_refused_with_an_estimate(run, typed, told, monkeypatch):
+    sizes = {"SC_PHYS_PAGES": 2**22, "SC_PAGE_SIZE": 2**12}
+    monkeypatch.setattr(os, "sysconf", sizes.get)
+    code, _, err = run(typed)
+    assert (code, err.count("\n")) == (2, 1), err
+    assert f"{told}, and this machine has 16; give less" in err
+
+
+def test_b15_lags_and_surrogates_that_the_memory_cannot_hold(monkeypatch):
+    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 2**18, "SC_PAGE_SIZE": 2**12}.get)
+    how = {"estimator": "gaussian", "surrogate": em.Permute()}
+    with pytest.raises(em.InputError, match="10,000,000 surrogates at 100 lags needs about 7 GiB"):
+        em.significance(em.simulate.var("a>b", n=6000), "a", "b", n_surrogates=10**7, max_lag=100, **how)
+    with pytest.raises(em.InputError, match=r"duration=1e\+12 needs about .* GiB"):
+        em.simulate.coupled_events("a>b", duration=1e12)
+
+
+def test_b15_surrogates_that_take_hours_are_refused_with_the_rate_of_this_machine(monkeypatch):
+    from enmesh.surrogates import base
+
+    monkeypatch.setattr(base, "MEASURED", 0.01)
+    ask = {"estimator": "ksg", "surrogate": em.Permute()}
+    series = em.simulate.var("a>b", n=2000, seed=0)
+    with pytest.raises(
+        em.InputError, match=r"10,000,000 surrogates would take about .* hours .*give at most"
+    ) as found:
+        em.significance(series, "a", "b", n_surrogates=10**7, **ask)
+    at_most = int(str(found.value).split("give at most ")[1].split(", which")[0].replace(",", ""))
+    assert 10_000 < at_most < 10**7
+    monkeypatch.setattr(base, "MANY", 10**6)
+    assert len(em.significance(series, "a", "b", n_surrogates=999, **ask).null) == 999
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["npy", "csv", "parquet"])
+def test_b18_a_large_recording_is_read_in_bounded_memory(tmp_path, kind):
+    """5 x 1,000,000 samples are 40 MB; 4 GiB for 3,000,000 are 35 times the data."""
+    values, path = np.random.default_rng(0).normal(size=(1_000_000, 5)), tmp_path / f"x.{kind}"
+    if kind == "npy":
+        np.save(path, values)
+    else:
+        frame = pd.DataFrame(values.round(6), columns=list("abcde"))
+        frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
+    code = (
+        "import sys, enmesh as em; s = em.read(sys.argv[1]); print(s.shape, open('/proc/self/status').read())"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert "(1000000, 5)" in done.stdout
+    peak = next(int(line.split()[1]) / 1024 for line in done.stdout.splitlines() if line.startswith("VmHWM"))
+    print(f"{kind}: peak {peak:.0f} MiB")
+    assert peak < 1000

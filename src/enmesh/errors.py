@@ -151,6 +151,16 @@ def refuse_memory(what: str, needed: float) -> None:
         raise InputError(f"{what} needs {sizes}; give less, or take a larger machine")
 
 
+def refuse_hours(what: str, count: int, rate: float) -> None:
+    """Refuse work of which so many a second are done and which would take more than an hour.
+
+    >>> refuse_hours("surrogates", 1000, 10.0)
+    """
+    if count > 3600 * rate:
+        told = f"{count:,} {what} would take about {count / rate / 3600:,.1f} hours on this machine"
+        raise InputError(f"{told}; give at most {float(f'{3600 * rate:.2g}'):,.0f}, which take an hour")
+
+
 def first_few(words: Sequence[str], most: int = 5) -> str:
     """Return the first few of a list in words.
 

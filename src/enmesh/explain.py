@@ -111,7 +111,7 @@ class Explainer:
     def __init__(self, network: Network):
         self.network, self.series = network, network.series
         if "events" in network.provenance:
-            other = "significance(events, ...) has value and null"
+            other = "ask significance(events, source, target) for value and null"
             raise InputError(f"links of events have no such panel; {other}")
         if not hasattr(self.series, "trials"):
             advice = "ask the network that infer returned, or, of one from a file, for its links"

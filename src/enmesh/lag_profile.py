@@ -15,7 +15,7 @@ import numpy as np
 from enmesh import late, significance
 from enmesh.data.series import Series
 from enmesh.draw.shown import Shown
-from enmesh.embedding import Embedding, Lagged, Lags, Pasts
+from enmesh.embedding import Lagged, Lags, Pasts, checked_pasts
 from enmesh.errors import InputError, refuse_if
 from enmesh.estimators import KSG, Estimator
 from enmesh.measures import Node, Transfers, link
@@ -125,6 +125,7 @@ def lag_profile(
     4
     """
     series = Series.of(series).in_order()
+    whole("seed", seed)
     (start, *more), end, rest = link(series, source, target, given)
     refuse_if(more, "a profile is of one source; name one")
     if n_surrogates is None and surrogate is None and embedding is None:
@@ -133,9 +134,10 @@ def lag_profile(
     if 0 < count < (least := significance.least_surrogates(1 - LEVEL)):
         raise InputError(f"{count} surrogates are too few for a band; give at least {least}, or 0")
     refuse_if(max_lag is None, "say with max_lag up to which lag the profile goes")
-    pasts = Lags.of(embedding or Embedding(), series.names, searched=whole("max_lag", max_lag, 1))
-    transfers = Transfers(series, estimator or KSG(), pasts)
-    return _profile(transfers, (start, end, rest), Sampling(surrogate or CircularShift(), count, seed))
+    pasts = Lags.of(checked_pasts(embedding), series.names, searched=whole("max_lag", max_lag, 1))
+    transfers = Transfers(series, KSG() if estimator is None else estimator, pasts)
+    sampling = Sampling(CircularShift() if surrogate is None else surrogate, count, seed)
+    return _profile(transfers, (start, end, rest), sampling)
 
 
 def _as_inferred(

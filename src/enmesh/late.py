@@ -8,6 +8,7 @@ PLACES = {
     "scorer of events": "enmesh.events.scorer",
     "diagnose": "enmesh.inference.diagnostics:diagnose",
     "plan": "enmesh.inference.plan",
+    "progress": "enmesh.inference.progress:Progress",
     "stability": "enmesh.sureness.stability:stability",
 }
 

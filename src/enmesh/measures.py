@@ -14,7 +14,7 @@ import numpy as np
 from enmesh import late
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
-from enmesh.embedding import Blocks, Embedding, Lagged, Lags, Pasts
+from enmesh.embedding import Blocks, Embedding, Lagged, Pasts, checked_pasts
 from enmesh.errors import InputError, refuse_if
 from enmesh.estimators import KSG, Estimator, Prepared
 from enmesh.events.events import Events
@@ -47,8 +47,7 @@ class Transfers:
         family: Collection[int] | None = None,
     ):
         self.series, self.estimator = series, resolve(Estimator, estimator)
-        if not isinstance(embedding, (Embedding, Lags)):
-            raise InputError(f"embedding={embedding!r} is no embedding; give Embedding(dim=2) or Lags(...)")
+        embedding = checked_pasts(embedding)
         estimator = self.estimator
         self.blocks = Blocks(series, embedding, estimator.condition, estimator.reaches_back, family)
         self._prepared: OrderedDict[tuple[Lagged, tuple[Lagged, ...]], Prepared] = OrderedDict()
@@ -62,7 +61,8 @@ class Transfers:
     @classmethod
     def of(cls, series: Any, estimator: AnyEstimator, embedding: AnyPasts) -> "Transfers":
         """Return those of data as a user gives them, by default with `KSG` and kappa 1, tau 1."""
-        return cls(Series.of(series).in_order(), estimator or KSG(), embedding or Embedding())
+        estimator = KSG() if estimator is None else estimator
+        return cls(Series.of(series).in_order(), estimator, Embedding() if embedding is None else embedding)
 
     def variables(self, sources: Iterable[int], target: int, given: Iterable[int] = ()) -> Question:
         """Return x, y and z of T_{sources -> target | given}, nodes in ascending order."""
@@ -149,7 +149,7 @@ def cmi(x: Any, y: Any, z: Any = None, *, estimator: AnyEstimator = None, local:
     >>> round(cmi([0, 1, 0, 1], [0, 1, 0, 1], estimator=Discrete()), 4)
     0.6931
     """
-    estimator = resolve(Estimator, estimator or KSG())
+    estimator = resolve(Estimator, KSG() if estimator is None else estimator)
     blocks: dict[str, np.ndarray] = {}
     index = 0
     for name, block in {"x": x, "y": y, **({} if z is None else {"z": z})}.items():

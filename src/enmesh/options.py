@@ -71,8 +71,10 @@ LIMITS = {
 }  # fmt: skip
 
 
-def whole(name: str, value: Any, least: int = 0) -> int:
+def whole(name: str, value: Any, least: int = 0, *, limit: str = "") -> int:
     """Return ``value`` as an int; refuse what is not a whole number of at least ``least``, or what nothing can bear.
+
+    The largest possible value is that of the name in ``LIMITS``, or of ``limit``.
 
     >>> whole("k", 4, 1)
     4
@@ -83,7 +85,7 @@ def whole(name: str, value: Any, least: int = 0) -> int:
         number = None
     if number is None or number < least:
         raise InputError(f"{name}={value!r} is not possible; give a whole number of at least {least}")
-    most, seconds = LIMITS.get(name, (MOST, 0.0))
+    most, seconds = LIMITS.get(limit or name, (MOST, 0.0))
     if number > most:
         hours, shown = number * seconds / 3600, f"{number:.4g}" if number < 1e300 else "that many"
         cost = f"would take {hours:,.0f} hours or more" if 1 < hours < 1e9 else "is more than can be computed"

@@ -12,8 +12,8 @@ import numpy as np
 
 from enmesh import late
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding, Lagged, Lags, Pasts
-from enmesh.errors import InputError, hazard, refuse_if
+from enmesh.embedding import Lagged, Lags, Pasts, checked_pasts
+from enmesh.errors import InputError, hazard, refuse_if, refuse_memory
 from enmesh.estimators import KSG, Estimator
 from enmesh.estimators.base import Surrogates
 from enmesh.events.events import Events
@@ -193,6 +193,9 @@ def every_lag(
     choices = transfers.blocks.choices(source)
     values, null = transfers.each(choices, y, z), np.empty((0, len(choices)))
     if sampling.count:
+        refuse_memory(
+            f"{sampling.count:,} surrogates at {len(choices):,} lags", 8.0 * sampling.count * len(choices)
+        )
         surrogates, draw = _surrogates(transfers, (choices, y, z), sampling, 1, in_parts=len(choices) > 1)
         null = surrogates.each(_distinct(draw, sampling.count))
         warn_of_many_lags(len(choices), transfers.blocks.n)
@@ -358,8 +361,9 @@ def significance(
         plan = late.room("plan")
         wanted = plan.Wanted(estimator=estimator, embedding=embedding, max_lag=max_lag, seed=seed)
         return plan.asked(series, wanted, sources, end, rest)
-    sampling = Sampling(surrogate or CircularShift(), USUAL if n_surrogates is None else n_surrogates, seed)
-    pasts, method = embedding or Embedding(), resolve(Estimator, estimator or KSG())
+    shuffle = CircularShift() if surrogate is None else surrogate
+    sampling = Sampling(shuffle, USUAL if n_surrogates is None else n_surrogates, seed)
+    pasts, method = checked_pasts(embedding), resolve(Estimator, KSG() if estimator is None else estimator)
     if max_lag is not None:
         refuse_if(len(sources) > 1, "max_lag chooses the lag of one source; name one, or leave max_lag out")
         pasts = Lags.of(pasts, series.names, searched=whole("max_lag", max_lag, 1))

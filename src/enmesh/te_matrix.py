@@ -11,7 +11,7 @@ from enmesh import late
 from enmesh.data.series import Series
 from enmesh.draw.shown import Shown
 from enmesh.embedding import Pasts
-from enmesh.errors import hazard
+from enmesh.errors import InputError, hazard, refuse_if
 from enmesh.estimators import Estimator
 from enmesh.events.events import Events
 from enmesh.measures import Transfers
@@ -68,16 +68,20 @@ def te_matrix(
     """
     import pandas as pd
 
+    if not (isinstance(level, (int, float)) and 0 < level < 1):
+        raise InputError(f"level={level!r} is not possible; give an error rate between 0 and 1, such as 0.05")
+    sampling = Sampling(CircularShift() if surrogate is None else surrogate, n_surrogates, seed)
+    idle = surrogate is not None and not n_surrogates
+    refuse_if(idle, "surrogate has no effect without n_surrogates; give n_surrogates=199, or leave it out")
     if isinstance(series, Events):
         transfers: Any = late.room("events").prepared(series, estimator, embedding=embedding)
     else:
         series = Series.of(series).in_order()
-        if estimator is None and embedding is None and not n_surrogates and surrogate is None:
+        if estimator is None and embedding is None and not n_surrogates:
             return _as_inferred(series, conditional)
         transfers = Transfers.of(series, estimator, embedding)
     names, size = series.names, series.n_nodes
     te, p = np.full((2, size, size), np.nan)
-    sampling = Sampling(surrogate or CircularShift(), n_surrogates, seed)
     pairs = [(source, target) for target, source in permutations(range(size), 2)]
 
     def test_of(source: int, target: int) -> Task[Significance]:
@@ -90,8 +94,10 @@ def te_matrix(
             return ready(by_formula(transfers, (source,), target, given))
         return ready(Significance(transfers.value((source,), target, given), math.nan, np.empty(0), math.nan))
 
-    for position, test in interleave((test_of(*pair) for pair in pairs), transfers.estimator.at_once):
-        te[pairs[position]], p[pairs[position]] = test.value, test.p_value
+    with late.room("progress")() as progress, progress.phase("pairs", len(pairs)):
+        for position, test in interleave((test_of(*pair) for pair in pairs), transfers.estimator.at_once):
+            te[pairs[position]], p[pairs[position]] = test.value, test.p_value
+            progress.advance()
     if n_surrogates:
         warn_if_too_few(n_surrogates, size * (size - 1), level)
     q, off = np.full((size, size), np.nan), ~np.eye(size, dtype=bool)
@@ -110,10 +116,12 @@ def _as_inferred(series: Series, conditional: bool) -> TEMatrix:
 
     scorer, size = late.room("plan").default_scorer(series), series.n_nodes
     te, p, q = np.full((3, size, size), np.nan)
-    for source, target in permutations(range(size), 2):
-        given = [k for k in range(size) if conditional and k not in (source, target)]
-        test = scorer.asked([source], target, given)
-        te[source, target], p[source, target] = test.value, test.p_value
+    with late.room("progress")() as progress, progress.phase("pairs", size * (size - 1)):
+        for source, target in permutations(range(size), 2):
+            given = [k for k in range(size) if conditional and k not in (source, target)]
+            test = scorer.asked([source], target, given)
+            te[source, target], p[source, target] = test.value, test.p_value
+            progress.advance()
     off = ~np.eye(size, dtype=bool)
     q[off] = q_values(p[off])
     names, order = list(series.names), list(series.given_names)

@@ -63,6 +63,10 @@ FIELDS = (
     Field("read", "transpose", "answer", "Rows are nodes"),
     Field("read", "dt", "number", "Sampling step"),
     Field("read", "sfreq", "number", "Samples per unit of time"),
+    Field("read", "events", "switch", "Rows are events"),
+    Field("read", "node", "text", "Column of nodes"),
+    Field("read", "duration", "number", "Observed time"),
+    Field("read", "mend", "each", "Put right", ("sort", "duplicates", "outside")),
     Field("prepare", "detrend", "switch", "Remove trends"),
     Field("prepare", "season", "number", "Remove a season of"),
     Field("prepare", "difference", "switch", "Take differences"),
@@ -81,6 +85,8 @@ FIELDS = (
     Field("more", "dim", "text", "Embedding dimension"),
     Field("more", "delay", "text", "Embedding delay"),
     Field("more", "max_parents", "number", "Most sources of a node"),
+    Field("more", "target_history", "text", "Own history of events"),
+    Field("more", "source_history", "number", "History of a source"),
     Field("more", "search", "choice", "Search"),
     Field("more", "screen", "answer", "Preselect sources"),
     Field("more", "require", "each", "Links that must be there"),
@@ -113,7 +119,7 @@ def described() -> list[dict[str, Any]]:
 def checked(values: Any) -> dict[str, Any]:
     """Return values that came from a browser, without those that say nothing; refuse what no field can hold."""
     if not isinstance(values, dict):
-        raise InputError("the options must be an object of names and values")
+        raise InputError('the options are no object of names and values; send {"max_lag": "5"}')
     for name, value in values.items():
         many = value if isinstance(value, list) else [value]
         if name not in BY_NAME or not all(isinstance(one, (str, bool, int, float)) for one in many):
@@ -171,11 +177,12 @@ def typed(words: Sequence[str]) -> a.Given:
     return caught[0]
 
 
-def python_of(given: a.Given, series: em.Series, example: str = "") -> str:
+def python_of(given: a.Given, series: Any, example: str = "") -> str:
     """Return the lines of Python that give the same network; an example is made by its name."""
-    said = build.reading(given) | build.present(given, ("dt",))
     source = f"em.datasets.load({example!r})"
-    if said or not example:
+    if given.get("events"):
+        source = _call("em.Events", [str(given["data"][0])], build.reading_of_events(given))
+    elif (said := build.reading(given) | build.present(given, ("dt",))) or not example:
         source = _call("em.read", [str(given["data"][0])], said)
     lines = ["import enmesh as em", "", f"series = {source}"]
     prepared = "".join(f".{name}({_arguments(name, values)})" for name, values in _changes(given, series))
@@ -189,7 +196,9 @@ def python_of(given: a.Given, series: em.Series, example: str = "") -> str:
     )
 
 
-def _changes(given: a.Given, series: em.Series) -> list[tuple[str, tuple[Any, ...]]]:
+def _changes(given: a.Given, series: Any) -> list[tuple[str, tuple[Any, ...]]]:
+    if isinstance(series, em.Events):
+        return []
     return build.preparing(given, len(series) + bool(given.get("difference")) * len(series.trials))
 
 

@@ -18,13 +18,19 @@ from enmesh.data.table import visible
 from enmesh.data.tables import read_table
 from enmesh.draw.shapes import extremes
 from enmesh.errors import InputError, collected_hazards
+from enmesh.events.sources import NODES, TIMES, TRIALS
 from enmesh.inference.diagnostics import SPIKE, Finding, hazards_of_data
 from enmesh.options import plain
 
 POINTS, DIGITS = 300, 4  # of a line
 MOST_NODES = 400  # that are shown
 MOST_WINDOWS = 20  # that a switch masks
-TRIAL_SAMPLES, TRIAL_NODES = 400, 4  # of the part of a recording that is inferred to see what all of it costs
+BINS = 150  # of the lines of events
+TRIAL_SAMPLES, TRIAL_EVENTS, TRIAL_NODES = (
+    400,
+    100,
+    4,
+)  # of the part of a recording that is inferred to see what all of it costs
 # A word for each kind of finding.
 BADGES = {
     "synchronisation": "copy", "autocorrelation": "slow", "stationarity": "wanders", "sentinel": "odd number",
@@ -54,30 +60,32 @@ class Reader:
                 after = prepared(given, before)
                 asked_of(given, after)
             said |= {"python": form.python_of(given, after, example), "notes": notes}
+            if isinstance(after, em.Events):
+                return said | _seen_events(after)
             return said | _seen(before, after, values, said["names"])
         except InputError as error:
             message = form.in_words(error)
             said["names"] = said["names"] or self.names(given, None)
             fixes = [*form.advised(message, values), *_columns_without(message, said["names"], values)]
-            return said | {"error": message, "fixes": fixes}
+            return said | {"error": message, "fixes": [*_as_events(file, values), *fixes]}
 
-    def read(self, given: a.Given) -> tuple[em.Series, list[str]]:
+    def read(self, given: a.Given) -> tuple[Any, list[str]]:
         """Return the recording before it is prepared, and what was taken for granted."""
         path = Path(given["data"][0]).absolute()
         key = (
             str(path),
             path.stat().st_mtime_ns if path.exists() else 0,
             repr(build.reading(given)),
-            given.get("dt"),
+            repr([given.get(name) for name in ("dt", "events", *build.OF_EVENTS)]),
         )
         if key != self._key:
-            unprepared = dict.fromkeys((*build.PREPARING, "mask"))
+            unprepared = {} if given.get("events") else dict.fromkeys((*build.PREPARING, "mask"))
             with collected_hazards(show=False) as notes:
                 series = build.recording({**given, **unprepared})
             self._key, self._read = key, (series, [form.in_words(note) for note in notes])
         return self._read
 
-    def names(self, given: a.Given, series: em.Series | None) -> list[str]:
+    def names(self, given: a.Given, series: Any) -> list[str]:
         """Return the names of all columns that may be nodes, whether they are chosen or not."""
         words = build.reading(given)
         chosen = words.pop("columns", None)
@@ -86,14 +94,18 @@ class Reader:
             self._names[key] = list(series.names)
         if key not in self._names:
             try:
+                if given.get("events"):
+                    return list(build.recording({**given, "columns": None}).names)
                 self._names[key] = list(map(str, read_table(given["data"][0], rules_of(words)).frame.columns))
             except InputError:
                 return []
         return self._names[key]
 
 
-def prepared(given: a.Given, series: em.Series) -> em.Series:
-    """Return the recording prepared as it was asked for."""
+def prepared(given: a.Given, series: Any) -> Any:
+    """Return the recording prepared as it was asked for; events are taken as they are."""
+    if isinstance(series, em.Events):
+        return series
     for change, values in build.preparing(given, len(series)):
         series = getattr(series, change)(*values)
     return series
@@ -120,6 +132,42 @@ def _seen(before: em.Series, after: em.Series, values: dict[str, Any], names: li
         },
         "badges": _badges(before, after, values, names, changed),
     }  # fmt: skip
+
+
+def _seen_events(events: em.Events) -> dict[str, Any]:
+    """Return what is shown of events: how many each node has in equal parts of the first observed time."""
+    first = events.stretches[0]
+    counts = [np.histogram(times, BINS, (first.start, first.stop))[0] for times in first.times[:MOST_NODES]]
+    rows = [
+        {
+            "name": name, "shown": visible(name), "kind": "events", "line": plain(line), "before": None, "missing": 0,
+            "range": [], "labels": [], "events": events.counts[name],
+        }
+        for name, line in zip(events.names, counts)
+    ]  # fmt: skip
+    facts = {
+        "nodes": events.n_nodes, "events": len(events), "trials": len(events.lengths), "missing": 0,
+        "duration": plain(events.duration, 6), "guessed": events.guessed, "prepared": [],
+    }  # fmt: skip
+    return {"nodes": rows, "facts": facts, "badges": []}
+
+
+def _as_events(file: str, values: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a switch that takes rows as events, where a table has columns for node and time (and trial) alone."""
+    if values.get("events"):
+        return []
+    try:
+        kept = {name: values[name] for name in ("decimal", "encoding", "skip") if name in values}
+        given = form.typed(form.words_of(file, {**kept, "events": True}))
+        columns = read_table(
+            given["data"][0], rules_of(build.reading(given) | {"header": True})
+        ).frame.columns
+        if {str(name).strip().lower() for name in columns} <= {*NODES, *TIMES, *TRIALS}:
+            build.recording(given)
+            return [{"name": "events", "value": True, "label": "Rows are events"}]
+    except InputError:
+        pass
+    return []
 
 
 def _lines(series: em.Series) -> dict[str, list[Any]]:
@@ -194,15 +242,22 @@ def _columns_without(message: str, names: Iterable[str], values: dict[str, Any])
     return [{"name": "columns", "value": kept, "label": f"Leave out {', '.join(map(visible, drop[:4]))}"}]
 
 
-def seconds_of(given: a.Given, series: em.Series, tell: Callable[..., None]) -> dict[str, Any]:
+def _part(series: Any) -> Any:
+    """Return a part of a recording: the first nodes, and the begin."""
+    first = series.select(series.names[:TRIAL_NODES])
+    if isinstance(series, em.Events):
+        start, stop, times = first.excerpt(TRIAL_EVENTS)
+        return em.Events(dict(zip(first.names, times)), windows=[(start, stop)])
+    return first.with_trials([first.trials[0][: min(TRIAL_SAMPLES, len(series) // 2)]])
+
+
+def seconds_of(given: a.Given, series: Any, tell: Callable[..., None]) -> dict[str, Any]:
     """Return how long a run will take: a part of the recording is inferred, and its time scaled to the whole.
 
     Time is taken to grow with the samples and with the number of possible links, which holds within a factor of a few.
     """
-    samples = min(TRIAL_SAMPLES, len(series) // 2)
-    nodes = min(TRIAL_NODES, series.n_nodes)
-    part = series.select(series.names[:nodes])
-    part = part.with_trials([part.trials[0][:samples]])
+    part = _part(series)
+    nodes, what = part.n_nodes, "events" if isinstance(series, em.Events) else "samples"
     options = {key: value for key, value in asked_of(given, series).items() if key not in OF_NAMED_NODES}
     taken = []
     with collected_hazards(show=False):
@@ -218,5 +273,5 @@ def seconds_of(given: a.Given, series: em.Series, tell: Callable[..., None]) -> 
     )
     return {
         "seconds": plain(min(taken) * times, 3), "links": links, "samples": len(series),
-        "of": f"{nodes} nodes and {len(part)} samples, {min(taken):.2g} s",
+        "of": f"{nodes} nodes and {len(part)} {what}, {min(taken):.2g} s",
     }  # fmt: skip

@@ -87,15 +87,17 @@ def _events(given: a.Given, paths: list[Path]) -> Events:
     if idle:
         raise InputError(f"{idle[0]} has no effect on events; leave it out")
     refuse_if(len(paths) > 1, "--events takes one file; put the trials into a column trial")
-    return Events(
-        str(paths[0]),
-        given["duration"],
-        names=names(given.get("columns")) or None,
-        mend=given["mend"] or (),
-        node=given.get("node"),
-        time=next(iter(names(given.get("time"))), None),
-        trial=given.get("trials"),
-        **present(given, READING),
+    return Events(str(paths[0]), **reading_of_events(given))
+
+
+def reading_of_events(given: a.Given) -> dict[str, Any]:
+    """Return the words of `enmesh.Events` that were given."""
+    said = {
+        "duration": given["duration"], "names": names(given.get("columns")), "mend": given["mend"],
+        "node": given.get("node"), "time": next(iter(names(given.get("time"))), None), "trial": given.get("trials"),
+    }  # fmt: skip
+    return {name: value for name, value in said.items() if value not in (None, [], ())} | present(
+        given, READING
     )
 
 
@@ -195,7 +197,7 @@ def asked(given: a.Given) -> dict[str, Any]:
         refuse_idle(fields, cls.cli_options, f"the score {name}")
         if how["embedding"] is not None and "embedding" not in cls.__dataclass_fields__:  # type: ignore[attr-defined]
             told = f"--dim, --delay and --lag have no effect on the score {name}"
-            raise InputError(f"{told}, which takes single samples")
+            raise InputError(f"{told}, which takes single samples; leave them out")
         further = {key: fields[key] for key in fields.keys() - {"alpha", "surrogate", "n_surrogates"}}
         if further:  # fields that only this score has: it is made here, with all that was given
             made = from_name(Score, name, **present(how, how) | further)
@@ -216,7 +218,9 @@ def method(given: a.Given, data: Series) -> EmbeddingMethod:
     if "estimator" in way.__dataclass_fields__:  # type: ignore[attr-defined]
         wanted["estimator"] = usual
     elif estimate is not None:
-        raise InputError(f"--estimator has no effect on --method {name}; it goes with storage and nonuniform")
+        raise InputError(
+            f"--estimator has no effect on --method {name}; leave it out, or take storage or nonuniform"
+        )
     return way(**wanted)
 
 

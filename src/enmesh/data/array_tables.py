@@ -223,7 +223,7 @@ def _cells(
 def _array_table(file: str, values: np.ndarray, rules: Rules, beside: Mapping[str, np.ndarray]) -> Table:
     """Return an array as a table; ``beside`` it may stand names, dt, kinds and labels, as `write_series` puts them."""
     if not _is_recording(values) or not values.size:
-        needed = "numbers as (time, node) or (trial, time, node) are needed"
+        needed = "give numbers as (time, node) or (trial, time, node)"
         raise InputError(f"holds an array of {values.dtype} with shape {values.shape}; {needed}")
     named = {
         name: [str(word).strip() for word in held.astype(str).ravel()]

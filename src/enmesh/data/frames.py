@@ -136,7 +136,7 @@ def _arranged(table: Table, rules: Rules) -> Table:
     if not frame.columns.is_unique:
         name = frame.columns[frame.columns.duplicated()][0]
         first, second = np.flatnonzero(frame.columns == name)[:2] + 1
-        raise table.error(f"columns {first} and {second} are both called {visible(name)}; names must differ")
+        raise table.error(f"columns {first} and {second} are both called {visible(name)}; rename one")
     table = _pivoted(replace(table, frame=frame), rules)
     if rules.decimal is not None:
         table = replace(table, marks=(rules.decimal, rules.thousands))
@@ -216,7 +216,7 @@ def assembled(recordings: Sequence[Recording], dt: float | None, own: bool) -> V
     for other in recordings[1:]:
         if sorted(other.frame.columns) != sorted(names):
             both = f"{other.file} has the columns {listed(other.frame.columns)} but {first.file} has {listed(names)}"
-            raise InputError(f"{both}; trials need the same columns")
+            raise InputError(f"{both}; choose columns that all have with columns=")
         steps = (first.dt or 0.0, other.dt or 0.0) if dt is None else (0.0, 0.0)
         if all(steps) and abs(steps[1] - steps[0]) > JITTER * steps[0]:
             raise InputError(

@@ -136,7 +136,7 @@ def _marks(given: Mapping[str, Any]) -> dict[str, Any]:
     if thousands not in (None, ".", ",", " ", "'", "_"):
         raise _refused("thousands", thousands, "use '.', ',', ' ', \"'\" or '_'")
     if decimal is not None and decimal == thousands:
-        raise InputError(f"decimal and thousands are both {decimal!r}; they must differ")
+        raise InputError(f"decimal and thousands are both {decimal!r}; give two different marks")
     if decimal is None and thousands is not None:
         decimal = "," if thousands == "." else "."
     return {"decimal": decimal, "thousands": thousands}

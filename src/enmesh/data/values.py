@@ -1,7 +1,6 @@
 """Values: the samples of all trials, how they are checked, and how a trial is prepared; NaN is missing and stays so."""
 
 import hashlib
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -102,9 +101,7 @@ def _refuse_two_readings(shape: tuple[int, ...], cube: bool = True) -> None:
 def without_constant(values: Values) -> tuple[Values, tuple[str, ...]]:
     """Return values without the nodes that are constant or have no value at all, and the names of those."""
     pooled = np.concatenate(values.trials)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # columns without any value
-        moves = np.nanmax(pooled, 0) > np.nanmin(pooled, 0)
+    moves = (np.fmax.reduce(pooled) > np.fmin.reduce(pooled)) & ~_still(values)
     keep = np.flatnonzero(moves)
     names = tuple(values.names[i] for i in keep)
     labels = {name: values.labels[name] for name in names if name in values.labels}
@@ -114,6 +111,15 @@ def without_constant(values: Values) -> tuple[Values, tuple[str, ...]]:
     if not names:
         raise InputError("every column is constant; give at least one that changes")
     return replace(values, names=names, trials=trials, kinds=kinds, labels=labels), dropped
+
+
+def _still(values: Values) -> np.ndarray:
+    """Say of each column whether it holds measurements that never change within a trial; states may be so by chance."""
+    measured = np.array([kind == FLOAT for kind in values.kinds])
+    if len(values.trials) == 1 or not measured.any():
+        return np.zeros(len(measured), bool)
+    changes = [np.fmax.reduce(trial) > np.fmin.reduce(trial) for trial in values.trials if len(trial)]
+    return measured & ~np.any(changes, axis=0)
 
 
 def validate(values: Values, missing: str, duplicates: str) -> None:
@@ -147,6 +153,11 @@ def validate(values: Values, missing: str, duplicates: str) -> None:
         low == high,
         "constant column:",
         "it carries no information, leave it out (drop_constant=True)",
+    )
+    refuse(
+        _still(values),
+        "constant within every trial: column",
+        "it carries no information about what follows, leave it out (drop_constant=True)",
     )
     if pooled.dtype.kind == "f":
         where, by = "to compute with, in column", "by a power of ten"
@@ -198,7 +209,7 @@ def deseasoned(values: np.ndarray, period: Any) -> np.ndarray:
     if isinstance(period, bool) or not isinstance(period, (int, np.integer)) or period < 2:
         raise InputError(f"period={period!r} is not possible; give a whole number of samples, at least 2")
     if len(values) < 2 * period:
-        needs = f"it needs two periods, {2 * period}"
+        needs = f"it needs two periods, {2 * period}: give at most {len(values) // 2}"
         raise InputError(f"period={period} is too long for a trial of {len(values)} samples; {needs}")
     result = np.array(values, dtype=np.float64)
     for phase in range(period):

@@ -49,7 +49,8 @@ def draw(
         name: value for name, value in (places or {}).items() if value is not None and not _is_empty(value)
     }
     refuse_if(
-        bool(given) and kind != "graph", f"{', '.join(given)}: only kind='graph' has places, not {kind!r}"
+        bool(given) and kind != "graph",
+        f"{', '.join(given)}: only kind='graph' has places; leave them out for {kind!r}",
     )
     return KINDS[kind](network, colour, path=path, **given, **where)
 

@@ -106,7 +106,8 @@ class Cao(SelfPrediction):
             distance, partner = (np.take_along_axis(each, apart, 1)[:, 0] for each in (distance, near))
             new, known = np.abs(forward[:, dim] - forward[partner, dim]), distance > 0
             if not known.any():
-                raise InputError(f"{blocks.names[0]} repeats few values; Cao needs continuous data")
+                told = f"{blocks.names[0]} repeats few values"
+                raise InputError(f"{told}; Cao needs continuous data: choose another method")
             growths.append((np.maximum(distance, new)[known] / distance[known]).mean())
             jumps.append(new[known].mean())
         growth, jump = np.array(growths), np.array(jumps)

@@ -139,6 +139,14 @@ def reach(pasts: Pasts, names: tuple[str, ...]) -> int:
     return max(*(max(lags) for _, lags in pasts.table(names).different()), pasts.searched)
 
 
+def checked_pasts(pasts: Any) -> Pasts:
+    """Return what a user gave as ``embedding``, by default ``Embedding()``; anything else is refused."""
+    pasts = Embedding() if pasts is None else pasts
+    if not isinstance(pasts, (Embedding, Lags)):
+        raise InputError(f"embedding={pasts!r} is no embedding; give Embedding(dim=2) or Lags(...)")
+    return pasts
+
+
 def _checked_lags(lags: Any) -> Iterable[tuple[str, str, tuple[int, ...]]]:
     entries = [(*pair, found) for pair, found in lags.items()] if isinstance(lags, Mapping) else lags
     for entry in entries:

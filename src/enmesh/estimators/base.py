@@ -37,7 +37,7 @@ class Prepared(ABC):
         if x.ndim == 1:
             x = x[:, None]
         if x.shape[-2] != len(self.y):
-            raise InputError(f"x has {x.shape[-2]} samples and y has {len(self.y)}; they must match")
+            raise InputError(f"x has {x.shape[-2]} samples and y has {len(self.y)}; give as many of each")
         if x.shape[-1] == 0:
             return np.zeros(x.shape[:-1] if local else x.shape[:-2])[()]
         batch = x.reshape((-1, *x.shape[-2:]))
@@ -141,7 +141,7 @@ class Estimator(Method, ABC):
         y = as_block(y)
         z = np.empty((len(y), 0), y.dtype) if z is None else as_block(z)
         if len(z) != len(y):
-            raise InputError(f"z has {len(z)} samples and y has {len(y)}; they must match")
+            raise InputError(f"z has {len(z)} samples and y has {len(y)}; give as many of each")
         return self._prepare(y, z, np.arange(len(y)) if times is None else times)
 
     @abstractmethod

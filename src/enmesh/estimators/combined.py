@@ -85,7 +85,7 @@ class Combined(Estimator):
         object.__setattr__(self, "members", tuple(self.members))
         if len(self.members) < 2 or any(m.discrete or isinstance(m, Combined) for m in self.members):
             needed = "two or more estimators of numbers, such as KSG() and Gaussian()"
-            raise InputError(f"members must be {needed}")
+            raise InputError(f"these members cannot be combined; give {needed}")
         if not 0 < self.level < 1:
             advice = "give a number between 0 and 1, such as 0.99"
             raise InputError(f"level={self.level!r} is not possible; {advice}")
@@ -152,7 +152,8 @@ class _CombinedSurrogates(Surrogates):
 
     def ask(self, first: int, count: int, itself: bool = False) -> Callable[[], np.ndarray]:
         if first or not itself:
-            raise InputError("a combined test needs the source and all its surrogates in one question")
+            told = "a combined test asks about the source and all its surrogates at once"
+            raise InputError(f"{told}; ask from the first on, with itself=True")
         how = self._x, self._draw, self._stream, self._choose
         asked = [member.surrogates(*how).ask(first, count, itself) for member in self._prepared.members]
 

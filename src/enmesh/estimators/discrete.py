@@ -101,11 +101,12 @@ class Discrete(Estimator):
         if self.arity is None or column.dtype.kind not in "biu":
             codes, states = _coded(column)
             if self.arity is not None and states > self.arity:
-                raise InputError(f"{name} has {states} states but the declared arity is {self.arity}")
+                told = f"{name} has {states} states but the declared arity is {self.arity}"
+                raise InputError(f"{told}; give arity={states} or none")
             return codes
         if column.min() < 0 or column.max() >= self.arity:
             declared = f"0 .. {self.arity - 1}, the states of the declared arity"
-            raise InputError(f"{name} has values outside {declared}")
+            raise InputError(f"{name} has values outside {declared}; give a larger arity or none")
         return column.astype(np.int64)
 
     def sentence(self) -> str:

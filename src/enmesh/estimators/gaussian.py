@@ -177,6 +177,7 @@ class _PreparedGaussian(Prepared):
         self._basis = left[:, values > values[0] * np.sqrt(SINGULAR)]
         residual = self._residual(y)
         norms = np.linalg.norm(y - y.mean(0), axis=0)
+        norms[norms == 0] = 1.0  # of a constant
         if not _has_full_rank(residual.T @ residual / np.outer(norms, norms)):
             told = "the target is a linear function of its past: nothing is left to explain"
             raise NothingLeft(f"{told}; add noise or leave it out")

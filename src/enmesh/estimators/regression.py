@@ -463,6 +463,8 @@ def better_scale(column: np.ndarray) -> str:
     >>> better_scale(np.random.default_rng(0).standard_t(2, size=500))
     'rank'
     """
+    if column.min() == column.max():
+        return "rank"
     ranked, standard = _missed(np.stack([normal_scores(column), standard_scores(column)]))
     return "zscore" if ranked > CLEARLY * standard else "rank"
 

@@ -114,7 +114,7 @@ def _from_columns(columns: Mapping[str, np.ndarray], named: Columns) -> list[Tri
     runs = columns[which] if which is not None else np.zeros(len(who), int)
     for what, column in (("node", who), ("trial", runs)):
         if any(value is None or value != value for value in column.tolist()):
-            raise InputError(f"an event has no {what}; every row needs one")
+            raise InputError(f"an event has no {what}; fill it in, or drop the row")
     if who.dtype.kind == "f":
         for odd in who[who != np.round(who)]:
             needed = "nodes are whole numbers or text; name their column with node="

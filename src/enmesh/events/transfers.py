@@ -109,7 +109,8 @@ def with_histories(events: Events, estimator: Any) -> PointProcess:
 def prepared(events: Events, estimator: Any, **samples: Any) -> EventTransfers:
     """Return the transfers of events; refuse what belongs to samples."""
     for name, value in samples.items():
-        refuse_if(value is not None, f"{name} belongs to samples; events have histories, see PointProcess")
+        instead = "leave it out, or give PointProcess(source_history=2)"
+        refuse_if(value is not None, f"{name} belongs to samples and events have histories; {instead}")
     if isinstance(estimator, str):
         raise InputError(f"estimator={estimator!r} takes samples; give PointProcess() for events")
     return EventTransfers(events, estimator or PointProcess())

@@ -12,7 +12,7 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.data.table import listed
-from enmesh.embedding import Blocks, Embedding, Lagged, Lags, Pasts
+from enmesh.embedding import Blocks, Lagged, Lags, Pasts, checked_pasts
 from enmesh.embedding.base import prediction_errors, scaled
 from enmesh.errors import first_few
 from enmesh.surrogates import decorrelation_time
@@ -103,7 +103,7 @@ def diagnose(
     ['synchronisation', 'determinism']
     """
     series = Series.of(series)
-    return *hazards_of_data(series), *hazards_of_pasts(series, embedding or Embedding(), max_parents)
+    return *hazards_of_data(series), *hazards_of_pasts(series, checked_pasts(embedding), max_parents)
 
 
 def hazards_of_data(series: Series) -> tuple[Finding, ...]:

@@ -148,7 +148,8 @@ def infer(
     check_numbers(**given)
     if isinstance(series, Events):
         for name in filter(given.get, ("embedding", "max_lag", "bootstrap")):
-            raise InputError(f"{name} belongs to samples; events have histories (PointProcess) and no {name}")
+            told = f"{name} belongs to samples and events have histories"
+            raise InputError(f"{told}; leave it out, or give PointProcess(source_history=2)")
     series = series if isinstance(series, Events) else Series.of(series)
     if given.pop("bootstrap"):
         network = infer(series, **given)

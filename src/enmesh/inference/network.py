@@ -347,7 +347,9 @@ class Network:
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())
             damaged = f"{_short(source)} is a damaged network of enmesh"
-            raise InputError(f"{damaged}: {visible(reason)[:160]}") from None
+            raise InputError(
+                f"{damaged}: {visible(reason)[:160]}; take a sound copy, or infer it again"
+            ) from None
         return network
 
     def explain(self, source: str, target: str) -> Explanation:
@@ -464,7 +466,9 @@ def _loaded(source: str | Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{_short(source)} is not JSON: {error}") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise InputError(f"{_short(source)} is not a network of enmesh (no {FORMAT!r} in it)")
+        raise InputError(
+            f"{_short(source)} is not a network of enmesh (no {FORMAT!r} in it); give what to_json() wrote"
+        )
     return data
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from enmesh.data.graph_input import edges_in, sources_in, tiers_in
 from enmesh.data.series import Series
-from enmesh.embedding import Pasts
-from enmesh.errors import InputError, hazard
+from enmesh.embedding import Pasts, checked_pasts
+from enmesh.errors import InputError, first_few, hazard
 from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Mixed
 from enmesh.methods import by_name, from_name, resolve
 from enmesh.options import brief
@@ -57,6 +57,8 @@ class Wanted:
             given = getattr(self, name)
             if given is not None and not (name == "score" and isinstance(given, str)):
                 object.__setattr__(self, name, resolve(kind, given))
+        for pasts in (self.embedding, getattr(self.score, "embedding", None)):
+            checked_pasts(pasts)
         for name in ("estimator", "surrogate", "alpha", "n_surrogates", "embedding"):
             if isinstance(self.score, Score) and getattr(self, name) is not None:
                 raise InputError(
@@ -80,6 +82,10 @@ class Wanted:
 
     def at_level(self) -> "Wanted":
         """Return what is wanted with a level in place of a confidence level that the default test was given."""
+        if self.alpha is not None and 0 < self.alpha < 0.5:
+            raise InputError(
+                f"alpha={self.alpha:g} is a confidence level; give level={self.alpha:g} for an error rate"
+            )
         if not self.by_link_test:
             if self.level is not None and self.alpha is None and not isinstance(self.score, Score):
                 return replace(self, alpha=round(1 - float(self.level), 12))
@@ -89,10 +95,6 @@ class Wanted:
         if self.level is not None:
             raise InputError("alpha and level are both given; give level alone")
         level = round(1 - float(self.alpha), 12)
-        if self.alpha < 0.5:
-            raise InputError(
-                f"alpha={self.alpha:g} is a confidence level; give level={self.alpha:g} for an error rate"
-            )
         hazard(f"alpha={self.alpha:g} is a confidence level, and deprecated here; give level={level:g}")
         return replace(self, alpha=None, level=level)
 
@@ -229,6 +231,9 @@ def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset
             if node in place:
                 raise InputError(f"{series.names[node]} stands in two tiers; name each node once")
             place[node] = position
+    if place and (free := [name for i, name in enumerate(series.names) if i not in place]):
+        told = f"no tier has {first_few(free)}: links from and to what is in no tier are not restricted"
+        hazard(f"{told}; name every node in a tier to restrict them all")
     return frozenset((j, i) for j in place for i in place if place[j] > place[i])
 
 

@@ -98,7 +98,7 @@ def links_of(
     at = {name: i for i, name in enumerate(names)}
     unknown = {*parents, *(p for each in parents.values() for p in each)} - {*names}
     if unknown:
-        raise InputError(f"the series has no node {listed(map(visible, sorted(unknown)))}")
+        raise InputError(f"the series has no node {listed(map(visible, sorted(unknown)))}; leave it out")
     made = {}
     for target in names:
         pairs = []

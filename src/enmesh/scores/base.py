@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from enmesh import late
 from enmesh.data.series import Series
-from enmesh.embedding import Embedding, Pasts
+from enmesh.embedding import Pasts, checked_pasts
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.estimators import Estimator
 from enmesh.events.events import Events
@@ -97,7 +97,7 @@ class Scorer(ABC, Generic[AnyScore]):
         self.transfers = self._transfers(series, estimator)
 
     def _transfers(self, series: Series, estimator: Estimator) -> Transfers:
-        return Transfers(series, estimator, self.score.embedding or Embedding())
+        return Transfers(series, estimator, checked_pasts(self.score.embedding))
 
     def tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
         """Return the edge tests that a family's score is made of; none if it needs none."""

@@ -140,7 +140,7 @@ class Memo:
             if not isfinite(score):
                 sources = ", ".join(map(self.problem.name, family[1])) or "no parents"
                 what = f"the score of {self.problem.name(family[0])} given {sources} is {score}"
-                advice = "check the data for constant or identical series"
+                advice = "leave out series that are constant or identical"
                 raise InputError(f"{what}; a search needs finite scores: {advice}")
             self.scores[family] = score
 

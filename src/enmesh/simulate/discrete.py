@@ -7,9 +7,9 @@ import numpy as np
 
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
-from enmesh.errors import InputError, refuse_if
+from enmesh.errors import InputError, refuse_if, refuse_memory
 from enmesh.options import whole
-from enmesh.simulate.graphs import Graph, links_of, per_node, require_number, streams
+from enmesh.simulate.graphs import HELD, Graph, links_of, per_node, require_number, streams
 
 MAX_ROWS = 2**22
 States = int | Mapping[str, int]
@@ -88,6 +88,7 @@ def _simulate(
     """Run nodes that draw their states from tables ``(row, state)``, rows by the parents' states (and the own one)."""
     n, burn_in = whole("n", n, 3), whole("burn_in", burn_in, 0)
     for_tables, rng = streams(seed, 2)
+    refuse_memory(f"n={n:,}", HELD * (n + burn_in) * len(graph))
     names, widest, limits = list(graph), max(arity.values()), []
     # Value of a node's digit in the row number of another.
     place = np.zeros((len(names), len(names)), np.int64)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.data.graph_input import flat_parents, parents_of
-from enmesh.errors import InputError, refuse_if
+from enmesh.errors import InputError, refuse_if, refuse_memory
 from enmesh.events.events import Events
 from enmesh.options import whole
 from enmesh.simulate.graphs import Graph, links_of, per_link, per_node, require_number
@@ -69,6 +69,7 @@ def coupled_events(
     require_number("rate", rates, 0)
     own = np.array([*per_node("rate", rates, parents).values()], float)
     least = {"strength": 0.0 if kind == "hawkes" else -np.inf, "delay": 0.0, "width": 0.0}
+    refuse_memory(f"duration={duration:,.6g}", 16 * float(duration) * own.sum())
     links = []
     for (what, low), given, usual in zip(least.items(), (strength, delay, width), USUAL[kind]):
         value = usual if given is None else given

@@ -13,6 +13,7 @@ Graph = Mapping[str, tuple[str, ...]]
 Link = tuple[str, str]
 Names = Sequence[str] | None
 Value = TypeVar("Value")
+HELD = 24  # bytes that a simulation holds at least for each number: noise, states and observations
 
 
 def per_node(what: str, value: Value | Mapping[str, Value], graph: Graph) -> dict[str, Value]:

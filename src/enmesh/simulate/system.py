@@ -9,9 +9,9 @@ import numpy as np
 
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_memory
 from enmesh.options import whole
-from enmesh.simulate.graphs import Graph, Link, link_lags, per_node, require_number, streams
+from enmesh.simulate.graphs import HELD, Graph, Link, link_lags, per_node, require_number, streams
 
 LocalMap = Callable[[np.ndarray, tuple[np.ndarray, ...]], np.ndarray]
 Orbit = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -145,6 +145,7 @@ class GraphDynamicalSystem:
         n, burn_in = whole("n", n, 3), whole("burn_in", burn_in, 0)
         begin, dynamic, _ = streams(seed, 3)
         size = sum(self.dim.values())
+        refuse_memory(f"n={n:,}", HELD * (n + burn_in) * size)
         start = np.asarray(self.start(begin, size), dtype=float)
         noise = dynamic.standard_normal((burn_in + n - 1, size)) * self.noise
         states = (self.orbit or self.run)(start, noise)

@@ -142,7 +142,7 @@ def _sides(first: Any, second: Any, paired: bool) -> tuple[list[list[Series]], b
     if lists[0] != lists[1]:
         raise InputError("one side is a recording and the other a list of them; give two of the same")
     if paired and not lists[0]:
-        raise InputError("paired=True is for two lists of subjects; two recordings have no pairs")
+        raise InputError("two recordings have no pairs; give two lists of subjects, or leave paired=True out")
     given = (first, second) if lists[0] else ([first], [second])
     sides = [[units.standardised(recording) for recording in side] for side in given]
     sizes = " and ".join(str(len(side)) for side in sides)

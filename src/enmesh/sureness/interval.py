@@ -21,7 +21,7 @@ import numpy as np
 from enmesh import late
 from enmesh.data.series import Series
 from enmesh.draw.shown import Shown
-from enmesh.embedding import Embedding, Pasts
+from enmesh.embedding import Pasts, checked_pasts
 from enmesh.errors import InputError, hazard
 from enmesh.estimators import KSG, Estimator, Gaussian, Regression
 from enmesh.explain import long_run_variance
@@ -100,12 +100,13 @@ def interval(
     series = Series.of(series).in_order()
     if not (isinstance(level, (int, float)) and 0 < level < 1):
         raise InputError(f"level={level!r} is not possible; give a confidence between 0 and 1, such as 0.95")
-    whole("n", n, 10)
+    whole("n", n, 10, limit="bootstrap")
+    whole("seed", seed)
     ends = link(series, source, target, given)
     if estimator is None and embedding is None:
         return _as_inferred(series, ends, level)
     measure: Estimator = KSG() if estimator is None else resolve(Estimator, estimator)
-    pasts = embedding or Embedding()
+    pasts = checked_pasts(embedding)
     transfers = Transfers(series, measure, pasts)
     if isinstance(measure, Gaussian | Regression):
         return _analytic(transfers, ends, level)

@@ -105,7 +105,8 @@ def stability(
     """
     from enmesh import __version__
 
-    series, wanted = Series.of(series), whole("n", n, 1)
+    series, wanted = Series.of(series), whole("n", n, 1, limit="bootstrap")
+    whole("seed", seed)
     n = wanted + wanted % 2
     units = units_of(series, block, options)
     ways = comb(m := len(units), m // 2) // (1 + (m + 1) % 2)

@@ -5,12 +5,14 @@ jointly. Each surrogate is a vector of row numbers, so a batch of surrogates of 
 ``rows (batch, n)``.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 import numpy as np
 
+from enmesh.errors import refuse_hours
 from enmesh.methods import Method
 from enmesh.surrogates.random_words import random_words
 
@@ -22,6 +24,8 @@ Draw = Callable[..., np.ndarray]
 
 # Values held at once when a null distribution is sampled: bounds memory, not results.
 BATCH_VALUES = 4_000_000
+# Surrogates of which a test says, after so many seconds, how long all of them would take, if that is hours.
+MANY, MEASURED = 100_000, 2.0
 
 
 class Surrogate(Method, ABC):
@@ -43,7 +47,12 @@ def batches(draw: Draw, x: np.ndarray, stream: int, count: int, first: int = 0) 
     """Yield ``count`` surrogates of ``x`` from the ``first`` on, as arrays ``(batch, n, d)`` of bounded size."""
     size = max(1, BATCH_VALUES // max(1, x.size))
     spread = getattr(draw, "spread", None)
+    began, timed = 0.0, 0
     for start in range(first, first + count, size):
+        if count > MANY and began and not timed and (seconds := time.monotonic() - began) > MEASURED:
+            timed = start - first - size  # without the first batch, which may compile
+            refuse_hours("surrogates", count, timed / seconds)
+        began = began or (time.monotonic() if start > first else 0.0)
         batch = min(size, first + count - start)
         rows = draw(stream, start, batch)
         if spread is None:

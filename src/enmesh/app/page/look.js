@@ -63,7 +63,9 @@ function errorNote(id, found) {
 
 // The guesses: each is a button that leads to the field that changes it.
 function factsLine(id, found) {
-  const facts = found.facts, every = facts.known ? `a sample every ${facts.step}` : 'no time column: samples are counted';
+  const facts = found.facts;
+  if (facts.events) return eventFacts(facts, found.notes);
+  const every = facts.known ? `a sample every ${facts.step}` : 'no time column: samples are counted';
   const parts = [
     [count(facts.nodes, 'node'), 'columns'], [count(facts.samples, 'sample'), 'rows'], [facts.start && facts.known ? `${every}, from ${facts.start}` : every, 'time'],
     [count(facts.trials, 'trial'), 'trials'], [facts.missing ? `${count(facts.missing, 'missing value')}` : 'nothing missing', 'missing'],
@@ -71,6 +73,13 @@ function factsLine(id, found) {
   ];
   const notes = found.notes.length ? make('ul', { class: 'quiet notes' }, ...found.notes.map((note) => make('li', {}, note))) : '';
   return make('div', {}, make('p', { class: 'facts' }, ...parts.map(([label, name]) => button(label, () => reveal(name), { title: 'Change this', 'data-fact': name }))), notes);
+}
+
+function eventFacts(facts, notes) {
+  const observed = facts.guessed ? `observed from the first to the last event, ${facts.duration}` : `observed for ${facts.duration}`;
+  const parts = [[count(facts.nodes, 'node'), 'node'], [count(facts.events, 'event'), 'events'], [observed, 'duration'], [count(facts.trials, 'trial'), 'trials']];
+  const list = notes.length ? make('ul', { class: 'quiet notes' }, ...notes.map((note) => make('li', {}, note))) : '';
+  return make('div', {}, make('p', { class: 'facts' }, ...parts.map(([label, name]) => button(label, () => reveal(name), { title: 'Change this', 'data-fact': name }))), list);
 }
 
 function reveal(name) {
@@ -82,6 +91,7 @@ function reveal(name) {
 
 // What could mislead, each with switches that repair it.
 function findings(id, found) {
+  if (found.facts.events) return make('p', { class: 'quiet' }, 'Each line shows how many events a node has over time.');
   if (!found.badges.length) return make('p', { class: 'fine' }, 'No trend, season, gap, spike or copy was found.');
   const items = found.badges.map((badge) => make('li', { class: badge.repaired ? 'repaired' : '', 'data-kind': badge.kind },
     badgeOf(badge), make('span', { class: 'message' }, sentence(badge.message)), make('span', { class: 'switches' }, ...badge.fixes.map((fix) => repairSwitch(id, badge, fix)))));
@@ -122,7 +132,7 @@ function nodeRow(id, found, name, node) {
     look(id, { columns: kept.length === found.names.length ? null : kept });
   } });
   if (!node) return make('li', { class: 'left' }, make('label', {}, box, make('b', {}, name)), make('span', { class: 'quiet' }, found.error ? '' : 'left out'));
-  const kind = { float: '', integer: 'whole numbers', text: `states: ${node.labels.join(', ')}` }[node.kind];
+  const kind = { float: '', integer: 'whole numbers', text: `states: ${node.labels.join(', ')}`, events: count(node.events ?? 0, 'event') }[node.kind];
   const about = [kind, node.missing ? count(node.missing, 'missing value') : ''].filter(Boolean).join(' · ');
   return make('li', {},
     make('div', {}, make('label', {}, box, make('b', {}, node.shown), make('small', {}, about)),

@@ -87,7 +87,8 @@ def html_of(result: Any, *, title: str, notes: str, **where: Any) -> str:
     own: dict[str, Any] = {"title": title, "notes": notes}
     if given := [name for name, value in where.items() if value]:
         refuse_if(
-            type(result).__name__ != "Network", f"{', '.join(given)}: only the page of one network has places"
+            type(result).__name__ != "Network",
+            f"{', '.join(given)}: leave them out: only the page of one network has places",
         )
         positions, how, behind = (where.get(name) for name in ("positions", "projection", "background"))
         return page(
