@@ -95,6 +95,8 @@ lint-metadata: $(TOOLS)/ready
 	$(TOOLS)/bin/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/w*.yml
 	$(TOOLS)/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	$(TOOLS)/bin/python tools/lint_recipe.py conda/recipe.yaml
+	$(TOOLS)/bin/kubernetes-validate --strict docs/cluster/enmesh.yaml
+	bash -n docs/cluster/enmesh.sbatch
 
 # The paper for the Journal of Open Source Software, as PDF; its numbers are those of the tables of the docs.
 paper: $(TOOLS)/ready
@@ -103,7 +105,7 @@ paper: $(TOOLS)/ready
 $(TOOLS)/ready: Makefile
 	$(PYTHON) -m venv $(TOOLS)
 	$(TOOLS)/bin/pip install --quiet --upgrade pip
-	$(TOOLS)/bin/pip install --quiet check-jsonschema py-rattler-build pypandoc_binary typst
+	$(TOOLS)/bin/pip install --quiet check-jsonschema py-rattler-build kubernetes-validate pypandoc_binary typst
 	touch $@
 
 bench: .venv/ready

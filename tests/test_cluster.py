@@ -213,7 +213,8 @@ def test_one_recording_on_a_cluster_and_what_is_refused(scheduler, subjects, tmp
     assert (code, out, err) == (0, "", "")
     refused = {
         f"infer {subjects[0]} --cluster {scheduler} --jobs 2": "--jobs has no effect with --cluster",
-        f"infer {subjects[0]} --cluster {tmp_path / 'none.json'}": "no dask scheduler answers",
+        f"infer {subjects[0]} --cluster {tmp_path / 'none.json'}": "there is no scheduler file",
+        f"infer {subjects[0]} --cluster tcp://127.0.0.1:1": "no dask scheduler answers",
         f"infer {subjects[0]} --subjects": "at least 2 files",
         f"infer {subjects[0]} {subjects[0]} --subjects": "given more than once",
         f"infer {subjects[0]} {subjects[1]} --subjects --bootstrap 2": "does not go with --subjects",
