@@ -25,7 +25,9 @@ def on(address: str | None, n_jobs: int = 1) -> Iterator[None]:
         raise InputError("dask is not installed; run: pip install 'enmesh[cluster]'") from None
     how = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
     if "scheduler_file" in how and not Path(address).is_file():  # dask would wait for it for ever
-        raise InputError(f"there is no scheduler file {address}; start: dask scheduler --scheduler-file {address}")
+        raise InputError(
+            f"there is no scheduler file {address}; start: dask scheduler --scheduler-file {address}"
+        )
     try:
         client = Client(**how, timeout=PATIENCE)
     except (OSError, ValueError, ImportError) as error:
