@@ -104,7 +104,10 @@ def copy_reports(app, exception):
         where = Path(app.outdir) / "live" / report.parent.name
         where.mkdir(parents=True, exist_ok=True)
         shutil.copy(report, where)
-    write_all(HERE / "fields.md", Path(app.outdir) / "live" / "fields")
+    for page in ("fields", "notebooks"):
+        write_all(HERE / f"{page}.md", Path(app.outdir) / "live" / page)
+    shutil.copytree(HERE.parent / "src/enmesh/schemas", Path(app.outdir) / "schemas", dirs_exist_ok=True)
+    shutil.copy(HERE.parent / "llms.txt", app.outdir)
 
 
 def setup(app):

@@ -1,5 +1,7 @@
 """What surrounds the package: lowest versions, citation, changelog, types, hooks."""
 
+import hashlib
+import json
 import re
 import subprocess
 import sys
@@ -33,11 +35,14 @@ def test_extras_that_name_others_are_followed():
     assert not any(pin.startswith("enmesh") for pin in pins)
 
 
-def test_versions_agree():
-    assert enmesh.__version__ == PROJECT["version"]
-    assert f"\nversion: {PROJECT['version']}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+def test_the_version_is_one_line():
+    """Releases are named in one place; the changelog's newest entry is this version or the next one."""
+    assert PROJECT["dynamic"] == ["version"]
+    assert "version" not in PROJECT
     newest = re.search(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
-    assert newest[1] == PROJECT["version"]
+    assert newest[1] in (enmesh.__version__, "Unreleased")
+    for name in ("CITATION.cff", "codemeta.json", ".zenodo.json", "conda/recipe.yaml"):
+        assert enmesh.__version__ not in (ROOT / name).read_text(encoding="utf-8"), name
 
 
 @pytest.mark.parametrize(("old", "new"), enmesh.RENAMED.items())
@@ -62,14 +67,14 @@ def test_yaml_can_be_read(name):
 ORDER = (
     ("errors", "options", "late", "tasks", "compiled"),
     ("methods",),
-    ("data", "neighbours", "surrogates", "draw", "search", "events.events", "events.sources"),
+    ("data", "neighbours", "surrogates", "draw", "exchange", "search", "events.events", "events.sources"),
     ("estimators", "embedding", "simulate", "events.point_process", "events.kernels"),
     ("measures", "datasets"),
     ("significance", "links"),
     ("within", "embedding.nonuniform", "te_matrix", "lag_profile", "explain", "events"),
     ("scores",),
     ("inference", "events.scorer"),
-    ("events.infer", "model"),
+    ("events.infer", "model", "inspection", "sklearn"),
     ("sureness",),
     ("cli",),
     ("app",),
@@ -108,3 +113,84 @@ def test_the_library_does_not_load_the_experiments():
     code = "import sys, enmesh.cli; print('enmesh_reproduce' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+# --- what others read ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [".zenodo.json", "codemeta.json"])
+def test_metadata_agree_with_the_package(name):
+    made = json.loads((ROOT / name).read_text(encoding="utf-8"))
+    assert PROJECT["license"] in made["license"]
+    assert set(made["keywords"]) == set(PROJECT["keywords"])
+    assert PROJECT["authors"] == [{"name": "enmesh developers"}]
+    assert "enmesh developers" in json.dumps(made)
+
+
+def test_the_conda_recipe_needs_what_the_package_needs():
+    yaml = pytest.importorskip("yaml")
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
+    run = {one.replace(" ", "") for one in recipe["requirements"]["run"] if not one.startswith("python ")}
+    assert run == {one.replace("matplotlib>", "matplotlib-base>") for one in PROJECT["dependencies"]}
+    assert f">={recipe['context']['python_min']}" == PROJECT["requires-python"]
+
+
+def test_the_conda_recipe_of_a_release_is_filled_in(tmp_path):
+    yaml = pytest.importorskip("yaml")
+    sdist = tmp_path / "enmesh-1.2.3.tar.gz"
+    sdist.write_bytes(b"sdist")
+    command = [sys.executable, ROOT / "tools" / "conda_recipe.py", sdist, "https://example.org/e.tar.gz"]
+    made = yaml.safe_load(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    assert made["context"]["version"] == "1.2.3"
+    assert made["context"]["sha256"] == hashlib.sha256(b"sdist").hexdigest()
+    assert made["source"]["url"] == "https://example.org/e.tar.gz"
+
+
+def test_the_workflows_test_the_pythons_that_are_promised():
+    yaml = pytest.importorskip("yaml")
+    flows = {
+        path.stem: yaml.safe_load(path.read_text()) for path in (ROOT / ".github" / "workflows").glob("*.yml")
+    }
+    tested = flows["test"]["jobs"]["test"]["strategy"]["matrix"]["python"]
+    promised = [one.rsplit(" ", 1)[1] for one in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", one)]
+    assert set(promised) <= set(tested)
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M)
+    for flow in flows.values():
+        for job in flow["jobs"].values():
+            for step in job["steps"]:
+                for target in re.findall(r"\bmake ([\w-]+)", step.get("run", "")):
+                    assert target in targets
+    assert flows["release"]["jobs"]["publish"]["permissions"] == {"id-token": "write"}
+
+
+@pytest.mark.parametrize("name", ["enmesh.sbatch", "enmesh.yaml"])
+def test_templates_of_clusters_parse_and_ask_for_options_that_are_there(name, shell):
+    text = (ROOT / "docs" / "cluster" / name).read_text(encoding="utf-8")
+    if name.endswith("yaml"):
+        yaml = pytest.importorskip("yaml")
+        parts = list(yaml.safe_load_all(text))
+        assert [part["kind"] for part in parts] == ["Service", "Deployment", "Deployment", "Job"]
+    else:
+        subprocess.run(["bash", "-n", ROOT / "docs" / "cluster" / name], check=True)
+        assert (
+            len(re.findall(r"^#SBATCH --[\w-]+=\S+$", text, re.M))
+            == len(re.findall(r"^#SBATCH", text, re.M))
+            == 6
+        )
+    (line,) = re.findall(r"^.*\benmesh (infer .*)$", text, re.M)
+    told = " ".join(shell("infer --help-all")[1].split())
+    flags = re.findall(r"--[\w-]+", line)
+    assert len(flags) == 4
+    assert all(flag in told for flag in flags)
+
+
+def test_the_paper_has_the_numbers_of_the_docs_and_is_short():
+    sys.path.insert(0, str(ROOT / "tools"))
+    from paper import PAPER, filled
+
+    text = PAPER.read_text(encoding="utf-8")
+    assert filled(text) == text, "run python tools/paper.py"
+    body = text.split("---", 2)[2]
+    assert len(re.sub(r"[|#*`\[\]@]", " ", body).split()) < 1000
+    cited = set(re.findall(r"@([a-z]+\d{4})", body))
+    assert cited == set(re.findall(r"^@\w+\{(\w+),", (PAPER.parent / "paper.bib").read_text(), re.M))

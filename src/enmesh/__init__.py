@@ -21,9 +21,11 @@ from enmesh.errors import HazardWarning, InputError
 from enmesh.estimators import KSG, Combined, Discrete, Gaussian, Kernel, Mixed, Ordinal, Regression
 from enmesh.events.events import Events
 from enmesh.events.point_process import NearbyHistories, PointProcess
+from enmesh.exchange.accessor import register as _register
 from enmesh.inference.diagnostics import diagnose
 from enmesh.inference.infer import infer
 from enmesh.inference.network import Network
+from enmesh.inspection import inspect
 from enmesh.lag_profile import lag_profile
 from enmesh.measures import (
     active_information,
@@ -60,10 +62,12 @@ __all__ = [
     "Mixed", "Model", "NearbyHistories", "Network", "NonUniform", "Ordinal", "Permute", "PointProcess",
     "Ragwitz", "Regression", "Series", "SmallTse", "Tabu", "active_information", "choose_embedding", "cmi",
     "compare", "conditional_entropy", "datasets", "diagnose", "embedding_bounds", "embedding_criteria", "group",
-    "infer", "instantaneous_dependence", "interval", "kl_divergence", "lag_profile", "log_likelihood", "parts",
-    "plan", "power", "read", "regimes", "report", "score", "significance", "simulate", "stability",
+    "infer", "inspect", "instantaneous_dependence", "interval", "kl_divergence", "lag_profile", "log_likelihood",
+    "parts", "plan", "power", "read", "regimes", "report", "score", "significance", "simulate", "stability",
     "stochastic_interaction", "te_matrix", "transfer_entropy", "windows",
 ]  # fmt: skip
+
+_register()
 
 # Names of version 0.2, which this version keeps with a warning.
 RENAMED = {

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from inspect import cleandoc, isabstract
 from pkgutil import iter_modules
 from typing import Any, ClassVar, TypeVar, cast
@@ -74,6 +73,8 @@ def members(kind: Callable[..., Kind]) -> dict[str, type[Kind]]:
 @lru_cache(maxsize=1)
 def _load_installed(path: tuple[str, ...]) -> None:
     """Import the methods of installed packages, once for the places where packages are."""
+    from importlib.metadata import entry_points
+
     for entry in entry_points(group=ENTRY_POINTS):
         entry.load()
 

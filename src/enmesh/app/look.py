@@ -1,7 +1,6 @@
 """What the page says of a recording: what was read, a line for every node, what could mislead, and what a run costs."""
 
 import re
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import enmesh as em
+from enmesh import inspection
 from enmesh.app import form
 from enmesh.cli import arguments as a
 from enmesh.cli import build
@@ -26,18 +26,11 @@ POINTS, DIGITS = 300, 4  # of a line
 MOST_NODES = 400  # that are shown
 MOST_WINDOWS = 20  # that a switch masks
 BINS = 150  # of the lines of events
-TRIAL_SAMPLES, TRIAL_EVENTS, TRIAL_NODES = (
-    400,
-    100,
-    4,
-)  # of the part of a recording that is inferred to see what all of it costs
 # A word for each kind of finding.
 BADGES = {
     "synchronisation": "copy", "autocorrelation": "slow", "stationarity": "wanders", "sentinel": "odd number",
     "spike": "spikes", "stuck": "stuck", "trend": "trend", "season": "season", "variance": "variance",
 }  # fmt: skip
-# Of a link between nodes that another options asks for, which a part of the recording may not have.
-OF_NAMED_NODES = ("required", "forbidden", "tiers", "bootstrap", "context")
 
 
 class Reader:
@@ -242,36 +235,10 @@ def _columns_without(message: str, names: Iterable[str], values: dict[str, Any])
     return [{"name": "columns", "value": kept, "label": f"Leave out {', '.join(map(visible, drop[:4]))}"}]
 
 
-def _part(series: Any) -> Any:
-    """Return a part of a recording: the first nodes, and the begin."""
-    first = series.select(series.names[:TRIAL_NODES])
-    if isinstance(series, em.Events):
-        start, stop, times = first.excerpt(TRIAL_EVENTS)
-        return em.Events(dict(zip(first.names, times)), windows=[(start, stop)])
-    return first.with_trials([first.trials[0][: min(TRIAL_SAMPLES, len(series) // 2)]])
-
-
 def seconds_of(given: a.Given, series: Any, tell: Callable[..., None]) -> dict[str, Any]:
-    """Return how long a run will take: a part of the recording is inferred, and its time scaled to the whole.
-
-    Time is taken to grow with the samples and with the number of possible links, which holds within a factor of a few.
-    """
-    part = _part(series)
-    nodes, what = part.n_nodes, "events" if isinstance(series, em.Events) else "samples"
-    options = {key: value for key, value in asked_of(given, series).items() if key not in OF_NAMED_NODES}
-    taken = []
-    with collected_hazards(show=False):
-        for _ in range(2):  # the first also loads what is compiled
-            began = time.monotonic()
-            em.infer(part, **options, progress=lambda done, total, what: tell())
-            taken.append(time.monotonic() - began)
-            if taken[0] < 0.2:
-                break
-    links, of_part = (n * (n - 1) for n in (series.n_nodes, nodes))
-    times = (
-        max(len(series) / len(part), 1) * max(links / max(of_part, 1), 1) * (1 + (given["bootstrap"] or 0))
+    """Return how long a run will take, from that of a part of the recording."""
+    seconds, part = inspection.seconds_of(
+        series, asked_of(given, series) | {"bootstrap": given["bootstrap"]}, tell
     )
-    return {
-        "seconds": plain(min(taken) * times, 3), "links": links, "samples": len(series),
-        "of": f"{nodes} nodes and {len(part)} {what}, {min(taken):.2g} s",
-    }  # fmt: skip
+    links = series.n_nodes * (series.n_nodes - 1)
+    return {"seconds": plain(seconds, 3), "links": links, "samples": len(series), "of": part}

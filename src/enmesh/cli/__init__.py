@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from enmesh import __version__
-from enmesh.cli import arguments, compare, help, infer, measure, model, regimes, show, simulate, warm
+from enmesh.cli import arguments, compare, help, infer, inspect, measure, model, regimes, show, simulate, warm
 from enmesh.cli import open as page
 from enmesh.data.rules import Reading
 from enmesh.data.table import visible
@@ -54,9 +54,9 @@ WORDS = "|".join([*Reading.__annotations__, "dt", "mend", "force"])
 READING_WORD = re.compile(rf"(?P<verb>pass )?\b(?P<word>{WORDS})=(?P<value>{VALUE})?")
 
 COMMANDS = (
-    simulate.demo, infer.infer, measure.te, measure.lags, measure.embed, measure.score, compare.compare,
-    regimes.regimes, model.whatif, model.power, simulate.simulate, simulate.datasets, simulate.reproduce, infer.runs,
-    warm.warm, page.open,
+    simulate.demo, inspect.inspect, infer.infer, measure.te, measure.lags, measure.embed, measure.score,
+    compare.compare, regimes.regimes, model.whatif, model.power, simulate.simulate, simulate.datasets,
+    simulate.reproduce, infer.runs, warm.warm, page.open,
 )  # fmt: skip
 
 
@@ -81,6 +81,7 @@ def enmesh(ctx: typer.Context, version: Annotated[bool, typer.Option("--version"
     \b
     enmesh demo                            the two-minute tour
     enmesh open recording.csv              a local page to look, run and explore
+    enmesh inspect recording.csv           what it holds, and what to do first
     enmesh infer recording.csv             network, picture, page to share
     enmesh te recording.csv a b --given c  one transfer entropy, tested
     enmesh lags recording.csv a b          at which lag a acts on b

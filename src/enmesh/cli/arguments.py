@@ -177,7 +177,7 @@ EMBEDDING = group(
 OUTPUT = group(
     "Output",
     out=(Path, "DIR", "Folder for the results; by default NAME-results."),
-    formats=(choice("FormatName", ("graphml", "dot"), True), None, "A further file.", "--format"),
+    formats=(choice("FormatName", ("graphml", "gexf", "dot"), True), None, "A further file.", "--format"),
     force=(bool, None, "Overwrite files that enmesh did not write."),
 )
 

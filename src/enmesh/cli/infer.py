@@ -13,7 +13,7 @@ from typing import Any
 
 import enmesh as em
 from enmesh.cli import arguments as a
-from enmesh.cli import build, results, show
+from enmesh.cli import build, cluster, results, show, subjects
 from enmesh.errors import InputError, was_stopped
 from enmesh.inference import store
 from enmesh.inference.infer import check_numbers
@@ -25,6 +25,15 @@ log = logging.getLogger("enmesh")
 # The store of a results folder, and the endings of its name and of those SQLite keeps beside it.
 STORE, ENDINGS = "run.db", ("", "-wal", "-shm")
 FILES = a.argument("data", list[Path], f"Recording: {a.FORMATS}. Each further file is a trial.", "FILE...")
+WHERE = a.group(
+    "Search",
+    cluster=(
+        str,
+        "ADDRESS",
+        "Scheduler of a dask cluster that computes, tcp://host:8786, or its scheduler file.",
+    ),
+    subjects=(bool, None, "Each file is a subject: the network of all, and who has each link."),
+)
 NOTHING = "no score of these data is there; all is computed"
 
 
@@ -45,6 +54,7 @@ class Interrupted(Exception):
     a.search,
     a.DATA,
     build.EVENTS,
+    WHERE,
 )
 def infer(given: a.Given) -> None:
     """Infer which node drives which; write the network, pictures and a page.
@@ -66,7 +76,11 @@ def infer(given: a.Given) -> None:
       cat recording.csv | enmesh infer - --out results/
       enmesh infer one.csv two.csv --time seconds --columns heart,chest --json
       enmesh infer spikes.csv --events --duration 600
+      enmesh infer subjects/*.csv --subjects --cluster tcp://head:8786
     """
+    if given["subjects"]:
+        subjects.infer_group(given)
+        return
     data: list[Path] = given["data"]
     name = Path(re.sub(r"\.(gz|xz|zip)$", "", data[0].name, flags=re.I)).stem
     typed = [word for word in given["typed"] if word != "--resume"]
@@ -74,7 +88,7 @@ def infer(given: a.Given) -> None:
     how: dict[str, Any] = {"command": shlex.join(["enmesh", *typed]), "formats": given["formats"] or ()}
     how |= {name: given[name] for name in ("resume", "force")}
     loud = not (given["quiet"] or given["json"])
-    with Progress(loud and sys.stderr.isatty()) as progress:
+    with cluster.on(given["cluster"], given["n_jobs"]), Progress(loud and sys.stderr.isatty()) as progress:
         with progress.phase("reading the data"):
             series = build.recording(given)
         shown: list[str] = []
@@ -100,7 +114,8 @@ def asked_of(given: a.Given, series: Any) -> dict[str, Any]:
     tiers = given["tiers"] and [part.replace(",", " ").split() for part in given["tiers"].split("|")]
     return {
         **build.asked(given),
-        **{name: given[name] for name in ("max_parents", "screen", "n_jobs", "seed", "search")},
+        **{name: given[name] for name in ("max_parents", "screen", "seed", "search")},
+        "n_jobs": None if given.get("cluster") else given["n_jobs"],
         "tiers": tiers,
         "acyclic": bool(given["acyclic"] and not given["allow_cycles"]),
         "within_sample": bool(given["within_sample"]),
@@ -127,7 +142,7 @@ def run(
     results.results_folder(folder)
     try:
         with Progress.of(options.get("progress")) as progress:
-            with _store(folder / STORE, series, inputs, resume, command) as path:
+            with kept_in(folder / STORE, series.digest, inputs, resume, command) as path:
                 network = em.infer(series, store=path, **options | {"progress": progress})
             origin = {"file": ", ".join(str(one) for one in inputs if str(one) != "-"), "command": command}
             known = {name: said for name, said in origin.items() if said}
@@ -136,16 +151,17 @@ def run(
                 files = results.write_results(network, folder, names)
         return network, [*files, path]
     except (KeyboardInterrupt, SystemError, ImportError) as error:
-        if not was_stopped(error):
-            raise
-        kept = f"what was finished is in {folder / STORE}"
-        raise Interrupted(f"stopped; {kept}, and the same command with --resume goes on from there") from None
+        raise stopped(error, folder / STORE) from None
+
+
+def stopped(error: BaseException, store: Path) -> BaseException:
+    """Return what to raise for an error: where the user stopped the run, how it goes on."""
+    told = f"stopped; what was finished is in {store}, and the same command with --resume goes on from there"
+    return Interrupted(told) if was_stopped(error) else error
 
 
 @contextmanager
-def _store(
-    path: Path, series: em.Series, inputs: Sequence[Path], resume: bool, command: str
-) -> Iterator[Path]:
+def kept_in(path: Path, digest: str, inputs: Sequence[Path], resume: bool, command: str) -> Iterator[Path]:
     """Give the store a run may write to: the one that is resumed, or a new one; the old one is set aside.
 
     One earlier store is kept, as run-1.db. A run that is refused before it computes anything leaves all as it was.
@@ -154,7 +170,7 @@ def _store(
         raise InputError(f"{path} is what was read and would be overwritten; give another --out")
     held = store.runs(path) if path.is_file() and path.stat().st_size else []
     if resume:
-        known = series.digest, em.__version__
+        known = digest, em.__version__
         kept = sum(run["answers"] for run in held if (run["data"], run["code"].split("/")[0]) == known)
         before = store.note_command(path, command)
         told = f"{kept:,} scores of an earlier run are kept" if kept else NOTHING

@@ -60,8 +60,6 @@ def _is_ours(path: Path, kind: str) -> bool:
 
 def write_results(network: Network, folder: Path, names: Sequence[str] = FILES) -> list[Path]:
     """Write a network into a folder, as files of these names; all but network.json have `with_visible_names`."""
-    import networkx as nx
-
     network = network.with_evidence()
     seen = with_visible_names(network)
     edges = seen.edges.assign(lags=[" ".join(map(str, lags)) for lags in seen.edges["lags"]])
@@ -70,7 +68,8 @@ def write_results(network: Network, folder: Path, names: Sequence[str] = FILES) 
         "edges.csv": lambda file: write_links(edges, file),
         **dict.fromkeys(("network.png", "network.svg"), seen.plot),
         "report.html": seen.report,
-        "network.graphml": lambda file: nx.write_graphml(seen.to_networkx(), file),
+        "network.graphml": seen.to_graphml,
+        "network.gexf": seen.to_gexf,
         "network.dot": lambda file: _write_dot(seen, file),
     }
     return [write_whole(folder / name, writers[name]) for name in names]

@@ -56,17 +56,7 @@ def places_of(
     if positions is None:
         refuse_if(background is not None, "a background needs positions; give positions={name: (x, y)}")
         return None
-    known = _mapping(positions)
-    missing = [name for name in names if name not in known]
-    refuse_if(
-        bool(missing), f"positions have no place for {listed(missing)}; give {{name: (x, y)}} for every node"
-    )
-    try:
-        given = np.array([[float(part) for part in known[name]] for name in names])
-    except (TypeError, ValueError):
-        raise InputError("a place is two numbers, or three; give positions={name: (x, y)}") from None
-    if given.ndim != 2 or given.shape[1] not in (2, 3) or not np.isfinite(given).all():
-        raise InputError("a place is two numbers, or three, for every node; give positions={name: (x, y)}")
+    given = _given(names, positions)
     how = projection or ("head" if given.shape[1] == 3 else "plane")
     refuse_if(
         how not in PROJECTIONS, f"projection={how!r} is not known; choose one of {', '.join(PROJECTIONS)}"
@@ -79,6 +69,32 @@ def places_of(
     points = _projected(given, how, centre)
     picture, ends = _background(background, points, how, centre)
     return Places(points=points, picture=picture, ends=ends)
+
+
+def coordinates(names: Sequence[str], positions: Any) -> np.ndarray:
+    """Return the places of nodes in space, as rows of x, y and z; z is 0 where two numbers are given.
+
+    >>> coordinates(["a", "b"], {"a": (0, 0), "b": (1, 2)}).tolist()
+    [[0.0, 0.0, 0.0], [1.0, 2.0, 0.0]]
+    """
+    given = _given(names, positions)
+    return np.pad(given, ((0, 0), (0, 3 - given.shape[1])))
+
+
+def _given(names: Sequence[str], positions: Any) -> np.ndarray:
+    """Return the places of nodes as they were given, two or three numbers in a row."""
+    known = _mapping(positions)
+    missing = [name for name in names if name not in known]
+    refuse_if(
+        bool(missing), f"positions have no place for {listed(missing)}; give {{name: (x, y)}} for every node"
+    )
+    try:
+        given = np.array([[float(part) for part in known[name]] for name in names])
+    except (TypeError, ValueError):
+        raise InputError("a place is two numbers, or three; give positions={name: (x, y)}") from None
+    if given.ndim != 2 or given.shape[1] not in (2, 3) or not np.isfinite(given).all():
+        raise InputError("a place is two numbers, or three, for every node; give positions={name: (x, y)}")
+    return given
 
 
 def _mapping(positions: Any) -> Mapping[str, Any]:

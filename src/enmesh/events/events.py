@@ -40,7 +40,7 @@ class Events:
     data
         ``{node: times}``, a list of such mappings (one per trial) or of arrays of times (one per node), a table with a
         row per event (columns node, time, and trial if there are several) or its path (csv, tsv, xlsx, parquet, npy,
-        npz), MNE annotations, Neo spike trains, segments and blocks.
+        npz, nwb), MNE annotations, Neo spike trains, segments and blocks, pynapple's Ts and TsGroup, the units of NWB.
     duration
         The recording goes from 0 to this; one number, or one per trial. Without it and without ``windows`` a trial
         goes from its first to its last event (or as the object says).

@@ -42,6 +42,14 @@ def trials_of(data: Any, named: Columns, words: Mapping[str, Any]) -> list[Trial
         raise InputError(f"{word} has no effect on events that are not read from a file; leave it out")
     if hasattr(data, "stretches"):
         return _from_events(data)
+    if hasattr(data, "get_unit_spike_times"):
+        return [_from_units(data)]
+    if hasattr(data, "units") and hasattr(data, "session_start_time"):
+        refuse_if(data.units is None, "the NWB file has no table of units; there are no spike times in it")
+        return [_from_units(data.units)]
+    if isinstance(data, Mapping) and hasattr(data, "time_support"):
+        times = {str(name): np.asarray(train.t) for name, train in data.items()}
+        return [Trial(times, _spans(data.time_support.values))]
     if hasattr(data, "segments") or hasattr(data, "spiketrains"):
         segments = data.segments if hasattr(data, "segments") else [data]
         return [_of_trains(list(enumerate(segment.spiketrains))) for segment in segments]
@@ -75,6 +83,9 @@ def _from_mapping(data: Mapping[Any, Any], named: Columns) -> list[Trial]:
         return _from_columns({str(name): np.asarray(column) for name, column in data.items()}, named)
     if data and all(hasattr(train, "t_stop") for train in data.values()):
         return [_of_trains(list(data.items()), by_key=True)]
+    if data and all(hasattr(train, "time_support") for train in data.values()):
+        times = {str(name): np.asarray(train.t) for name, train in data.items()}
+        return [Trial(times, _common([_spans(train.time_support.values) for train in data.values()]))]
     if len({str(name) for name in data}) < len(data):
         raise InputError("a node is named twice, as a number and as text; name each once")
     nested = [len(t) for t in data.values() if _is_list(t) and len(t) and all(_is_list(one) for one in t)]
@@ -93,7 +104,8 @@ def _from_sequence(data: Any, named: Columns) -> list[Trial]:
     if isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[1] == 2:
         return _from_columns({"node": data[:, 0], "time": data[:, 1]}, Columns())
     cells = isinstance(data, np.ndarray) and data.dtype.kind == "O"
-    held = list(data) if cells or isinstance(data, (list, tuple)) else []
+    listed_trains = hasattr(data, "segment") and hasattr(data, "__len__")  # Neo's SpikeTrainList
+    held = list(data) if cells or listed_trains or isinstance(data, (list, tuple)) else []
     if held and all(hasattr(one, "t_stop") for one in held):
         return [_of_trains(list(enumerate(held)))]
     if held and all(isinstance(one, Mapping) for one in held):
@@ -175,6 +187,10 @@ def _from_file(path: Any, named: Columns, words: Mapping[str, Any]) -> list[Tria
     from enmesh.data.rules import rules_of
     from enmesh.data.tables import read_table
 
+    if str(path).endswith(".nwb"):
+        for word in words:
+            raise InputError(f"{path}: {word} has no effect on nwb; leave it out")
+        return _from_nwb(path)
     if str(path).endswith((".npz", ".npy")):
         for word in words:
             raise InputError(f"{path}: {word} has no effect on npy and npz; leave it out")
@@ -198,6 +214,51 @@ def _from_numpy(path: Any, named: Columns) -> list[Trial]:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{source.name} cannot be read as events: {error}") from None
+
+
+# --- NWB and pynapple ----------------------------------------------------------------------------------------
+
+
+def _from_nwb(path: Any) -> list[Trial]:
+    """Read the units of an NWB file."""
+    try:
+        from pynwb import NWBHDF5IO
+    except ImportError:
+        raise InputError(f"{path}: pynwb is not installed; run: pip install 'enmesh[spikes]'") from None
+    if not os.path.exists(path):
+        raise InputError(f"there is no file {path}")
+    try:
+        with NWBHDF5IO(str(path), "r") as source:
+            return trials_of(source.read(), Columns(), {})
+    except (OSError, TypeError, KeyError) as error:
+        raise InputError(f"{path} cannot be read as NWB: {error}") from None
+
+
+def _from_units(units: Any) -> Trial:
+    """Return the spike times of a table of units, named by their ids; observed is what was observed of all of them."""
+    ids = [str(one) for one in units.id[:]]
+    times = {name: np.asarray(units.get_unit_spike_times(i)) for i, name in enumerate(ids)}
+    if "obs_intervals" not in units.colnames:
+        return Trial(times)
+    return Trial(times, _common([_spans(units.get_unit_obs_intervals(i)) for i in range(len(ids))]))
+
+
+def _spans(intervals: Any) -> list[tuple[float, float]]:
+    return [(float(start), float(stop)) for start, stop in np.asarray(intervals, float)]
+
+
+def _common(spans: Sequence[Spans]) -> Spans:
+    """Return the times that lie in an interval of each list.
+
+    >>> _common([[(0, 5), (6, 9)], [(1, 7)]])
+    [(1, 5), (6, 7)]
+    """
+    first, *others = spans
+    for other in others:
+        pairs = [(max(a, c), min(b, d)) for a, b in first for c, d in other]
+        first = [(start, stop) for start, stop in pairs if start < stop]
+    refuse_if(not first, "the units were never observed at the same time; choose units that were")
+    return first
 
 
 # --- Neo and what looks like it ------------------------------------------------------------------------------

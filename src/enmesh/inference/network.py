@@ -51,7 +51,9 @@ class Candidate:
     lags: tuple[int, ...] = ()
     effect: float = math.nan
     partner: str = ""
-    strongest: float = field(default=math.nan, compare=False)  # NaN, which is not itself, where there is no other
+    strongest: float = field(
+        default=math.nan, compare=False
+    )  # NaN, which is not itself, where there is no other
     hidden: bool = False
 
     def __post_init__(self) -> None:
@@ -303,6 +305,55 @@ class Network:
             values = {key: plain(row[key]) for key in shown}
             graph.add_edge(row["source"], row["target"], **values, lags=" ".join(map(str, row["lags"])))
         return graph
+
+    def to_igraph(self) -> Any:
+        """Return an igraph Graph with the attributes of `to_networkx`; needs ``pip install 'enmesh[igraph]'``."""
+        from enmesh.exchange.graphs import to_igraph
+
+        return to_igraph(self)
+
+    def to_xarray(self, *, positions: Any = None) -> Any:
+        """Return an xarray Dataset; needs ``pip install 'enmesh[xarray]'``.
+
+        Dimensions are ``source``, ``target`` and ``at``, the lags of the network. Variables are te, p_value, q_value,
+        lag and effect of every pair that was tested, NaN elsewhere; ``link`` and ``at_lag``, 1 where the source drives
+        the target (at this lag); and ``position`` of every node where ``positions`` are given, as for `plot`. The
+        Dataset can be written as NetCDF and read again.
+        """
+        from enmesh.exchange.graphs import to_xarray
+
+        return to_xarray(self, positions)
+
+    def to_mne_connectivity(self, value: str = "te") -> Any:
+        """Return a Connectivity of MNE-Connectivity; needs ``pip install 'enmesh[mne-connectivity]'``.
+
+        Its ``indices`` are the links, sources first; its values are te, or p_value, q_value, lag or effect.
+        """
+        from enmesh.exchange.graphs import to_mne_connectivity
+
+        return to_mne_connectivity(self, value)
+
+    def to_graphml(self, path: str | Path) -> Path:
+        """Write GraphML, for Gephi, Cytoscape and yEd, and return the path."""
+        from enmesh.exchange.graphs import to_graphml
+
+        return to_graphml(self, path)
+
+    def to_gexf(self, path: str | Path) -> Path:
+        """Write GEXF, for Gephi, with transfer entropies as weights, and return the path."""
+        from enmesh.exchange.graphs import to_gexf
+
+        return to_gexf(self, path)
+
+    def to_brainnet(self, path: str | Path, positions: Any) -> tuple[Path, Path]:
+        """Write ``path.node`` and ``path.edge`` for BrainNet Viewer and return both paths.
+
+        ``positions`` are MNI coordinates in millimetres, ``{name: (x, y, z)}``, or an MNE montage. The size of a node
+        is the number of its links; entry (i, j) of the edges is the transfer entropy from i to j, 0 without a link.
+        """
+        from enmesh.exchange.graphs import to_brainnet
+
+        return to_brainnet(self, path, positions)
 
     def to_dbn(self) -> "nx.DiGraph":
         """Return the paper's two-slice network (2TBN) as a networkx DiGraph.

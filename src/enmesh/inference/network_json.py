@@ -1,92 +1,30 @@
 """What the JSON of a network must hold: each part that is used later is checked when it is loaded.
 
-A check takes a value and where it stands, and raises ValueError. Fields that are not listed are left as they are.
+Fields that are not listed are left as they are.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from enmesh.errors import InputError
 from enmesh.explain import Explanation
+from enmesh.inference.json_shape import (
+    FLAG,
+    MAPPING,
+    MAYBE,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    Shape,
+    listed,
+    mapped,
+    of_kind,
+    parts,
+    row,
+)
 from enmesh.options import restore
-
-Check = Callable[[Any, str], None]
-
-
-def _fault(where: str, value: Any, needed: str) -> ValueError:
-    text = repr(value)
-    return ValueError(f"{where} is {text if len(text) < 40 else text[:36] + '...'}, not {needed}")
-
-
-def of_kind(needed: str, *kinds: type, null: bool = False) -> Check:
-    """Return the check for values of some types; booleans are no numbers."""
-
-    def check(value: Any, where: str) -> None:
-        odd = isinstance(value, float) and not math.isfinite(value)
-        fits = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool)) and not odd
-        if not fits and not (null and value is None):
-            raise _fault(where, value, needed)
-
-    return check
-
-
-TEXT, FLAG = of_kind("text", str), of_kind("true or false", bool)
-NUMBER, WHOLE = of_kind("a number", int, float), of_kind("a whole number", int)
-MAYBE = of_kind("a number or null", int, float, null=True)
-MAPPING = of_kind("a mapping", dict)
-
-
-def listed(check: Check) -> Check:
-    """Return the check for a list of such values."""
-
-    def each(value: Any, where: str) -> None:
-        if not isinstance(value, list):
-            raise _fault(where, value, "a list")
-        for i, one in enumerate(value):
-            check(one, f"{where}[{i}]")
-
-    return each
-
-
-def row(*checks: Check) -> Check:
-    """Return the check for a list of so many values."""
-
-    def each(value: Any, where: str) -> None:
-        if not isinstance(value, list) or len(value) != len(checks):
-            raise _fault(where, value, f"a list of {len(checks)}")
-        for i, (one, check) in enumerate(zip(value, checks)):
-            check(one, f"{where}[{i}]")
-
-    return each
-
-
-def mapped(check: Check) -> Check:
-    """Return the check for a mapping to such values."""
-
-    def each(value: Any, where: str) -> None:
-        MAPPING(value, where)
-        for key, one in value.items():
-            check(one, f"{where}.{key}")
-
-    return each
-
-
-def parts(needed: Mapping[str, Check], more: Mapping[str, Check] | None = None) -> Check:
-    """Return the check for a mapping that has the needed keys, and may have more of them."""
-
-    def each(value: Any, where: str) -> None:
-        MAPPING(value, where)
-        for key, check in needed.items():
-            if key not in value:
-                raise ValueError(f"{where}.{key} is missing")
-            check(value[key], f"{where}.{key}")
-        for key, check in (more or {}).items():
-            if key in value:
-                check(value[key], f"{where}.{key}")
-
-    return each
 
 
 def _options(value: Any, where: str) -> None:
@@ -181,8 +119,16 @@ NETWORK = parts(
         "bound": MAYBE,
     }
     | {"gap": MAYBE, "removed": listed(row(TEXT, TEXT)), "evaluated": WHOLE, "candidates": listed(CANDIDATE)}
-    | {"options": _options, "provenance": parts({}, ORIGIN), "choices": listed(row(TEXT, TEXT, TEXT))}
-    | {"warnings": listed(TEXT), "preview": mapped(listed(MAYBE)), "criteria": mapped(_criterion)},
+    | {
+        "options": Shape(_options, {"type": "object"}),
+        "provenance": parts({}, ORIGIN),
+        "choices": listed(row(TEXT, TEXT, TEXT)),
+    }
+    | {
+        "warnings": listed(TEXT),
+        "preview": mapped(listed(MAYBE)),
+        "criteria": mapped(Shape(_criterion, {"type": ["object", "array"]})),
+    },
     {"together": listed(row(TEXT, TEXT, NUMBER, NUMBER, NUMBER)), "stability": mapped(NUMBER)}
     | {"marks": listed(row(TEXT, TEXT, TEXT, TEXT, NUMBER))}
     | {"evidence": mapped(EVIDENCE), "score": MAYBE, "pair_tests": PAIRS},

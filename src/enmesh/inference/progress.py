@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from html import escape
 from typing import Any
 
 from enmesh.errors import InputError
@@ -203,6 +202,8 @@ class _Notebook(_Lines):
     pause, pause_of_new, _output = 0.2, 0.0, None
 
     def _write(self, phase: Phase | None, line: str) -> None:
+        from html import escape
+
         from IPython.display import HTML, display
 
         share = f'value="{phase.done / phase.total:.4f}"' if phase and phase.total else ""

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator
-from scipy.sparse import csr_array, vstack
-from scipy.sparse.csgraph import shortest_path
 
 from enmesh.search.graphs import mask, strong_components
 from enmesh.search.parts import Part, settle
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
+    from scipy.sparse import csr_array
 
 Order = list[int]
 RANGE = 1e4  # the largest useful loss as HiGHS sees it: its absolute gap of 1e-6 is then relative 1e-10
@@ -37,6 +36,10 @@ class Program:
     """The integer program of a part, with the cuts found so far; some graph's loss is ``most``."""
 
     def __init__(self, part: Part, most: float):
+        from scipy.sparse import (
+            csr_array,
+        )  # here, as below: the help of the command line needs the module, not scipy
+
         losses = [part.losses(node) for node in range(len(part))]
         self.part, self.scale = part, RANGE / most
         self.cost = np.concatenate(losses) * self.scale
@@ -66,11 +69,15 @@ class Program:
 
     def add(self, clusters: Sequence[int]) -> None:
         """Add the cuts of clusters."""
+        from scipy.sparse import csr_array
+
         rows = self.relieved(clusters).astype(float)
         self.clusters |= {cluster: csr_array(row[None]) for cluster, row in zip(clusters, rows)}
 
-    def cuts(self) -> csr_array:
+    def cuts(self) -> "csr_array":
         """Return the cuts as rows."""
+        from scipy.sparse import vstack
+
         return vstack(list(self.clusters.values()), format="csr")
 
     def relax(self) -> tuple[np.ndarray, np.ndarray]:
@@ -132,6 +139,8 @@ def short_cycles(arcs: np.ndarray) -> list[int]:
     """Return, as masks, the cycles whose missing arc weight is below one: each breaks its cut."""
     length = np.where(arcs > NOTHING, np.maximum(1 - arcs, NOTHING), inf)
     length = np.ascontiguousarray(length)  # scipy leaves other layouts unsolved without an error
+    from scipy.sparse.csgraph import shortest_path
+
     distance, before = shortest_path(length, return_predecessors=True)
     closed = np.argwhere((distance.T + length < 1 - BROKEN) & np.isfinite(length))
     cycles = []
@@ -150,6 +159,8 @@ def grown_clusters(program: Program, x: np.ndarray) -> list[int]:
     All pairs with an arc between them grow at once: rows of ``inside`` are their clusters, and of each row's
     path the cluster with the lowest left side counts.
     """
+    from scipy.sparse import csr_array
+
     m, used = len(program.part), np.flatnonzero(x > NOTHING)
     owner, weight = program.owner[used], x[used]
     first = np.searchsorted(owner, np.arange(m))

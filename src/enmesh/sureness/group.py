@@ -1,5 +1,6 @@
 """group: the network of several subjects, who shares each link, and whether it holds for others like them."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +11,9 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.inference.infer import infer
-from enmesh.inference.network import Network
+from enmesh.inference.network import FORMAT, Network
 from enmesh.inference.workers import in_order
-from enmesh.options import restore
+from enmesh.options import describe, plain, restore
 from enmesh.sureness import units
 from enmesh.sureness.units import PairTables
 
@@ -61,6 +62,7 @@ def group(
     *,
     labels: Sequence[str] | None = None,
     n_jobs: int | None = None,
+    store: str | os.PathLike[str] | None = None,
     progress: Any = None,
     seed: int = 0,
     **options: Any,
@@ -78,6 +80,8 @@ def group(
         A `Series`, or anything `Series` takes, for each subject; nodes are matched by name.
     labels
         What the subjects are called; by default the files they were read from, or their numbers.
+    store
+        Path of a file that keeps what is finished of each subject, so that a stopped run resumes.
     n_jobs, progress, seed, options
         Of `infer`, such as ``score=``; each subject's own network has the same.
 
@@ -96,18 +100,32 @@ def group(
     """
     if isinstance(subjects, Series) or len(subjects) < 2:
         raise InputError("a group needs at least 2 subjects; give a list with a series for each")
+    from enmesh import __version__
+
     prepared = [units.standardised(one) for one in subjects]
-    everyone = units.pooled(prepared)
-    network = infer(everyone, seed=seed, n_jobs=n_jobs, **options)
+    everyone, called = units.pooled(prepared), _called(labels, prepared)
+    how: dict[str, Any] = {"n_jobs": n_jobs, "store": store, "progress": progress}
+    network = infer(everyone, seed=seed, **how, **options)
     score, parents = restore(network.options["score"]), units.parents_in([network])
-    given = [(one.select(everyone.names), score, parents, seed, options) for one in prepared]
-    found = in_order(_of_one, given, n_jobs=n_jobs, progress=progress, what="subjects")
-    corrected, links = (np.stack(part) for part in zip(*found))
+    given = [
+        (name, one.select(everyone.names), score, parents, seed, options)
+        for name, one in zip(called, prepared)
+    ]
+    asked = {
+        "type": "group",
+        "network": network.options["score"],
+        "seed": seed,
+        "options": describe(dict(options)),
+    }
+    about = {"data": everyone.digest, "names": list(everyone.names), "score": asked}
+    about["code"] = f"{__version__}/{FORMAT}"
+    found = in_order(_of_one, given, description=about, what="subjects", **how)
+    corrected, links = (np.array(part, float) for part in zip(*found))
     share, p_value = links.mean(0), signed(corrected, seed)
     np.fill_diagonal(share, np.nan)
     framed = {"share": share, "te": corrected.mean(0), "p_value": p_value, "q_value": units.q_of(p_value)}
     tables = {name: units.frame(everyone.names, matrix) for name, matrix in framed.items()}
-    return Group(network, **tables, subjects=len(prepared), own=dict(zip(_called(labels, prepared), links)))
+    return Group(network, **tables, subjects=len(prepared), own=dict(zip(called, links)))
 
 
 def _called(labels: Sequence[str] | None, subjects: Sequence[Series]) -> list[str]:
@@ -121,11 +139,17 @@ def _called(labels: Sequence[str] | None, subjects: Sequence[Series]) -> list[st
 
 
 def _of_one(
-    series: Series, score: Any, parents: Any, seed: int, options: dict[str, Any]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return a subject's transfer entropies less chance, and the links of its own network."""
-    alone = infer(series, seed=seed, n_jobs=1, progress=False, **options)
-    return units.tests_of(series, score, parents, None)[2], alone.adjacency.astype(float)
+    name: str, series: Series, score: Any, parents: Any, seed: int, options: dict[str, Any]
+) -> list[Any]:
+    """Return a subject's transfer entropies less chance, and the links of its own network, as plain data."""
+    try:
+        alone = infer(series, seed=seed, n_jobs=1, progress=False, **options)
+        found: list[Any] = plain(
+            [units.tests_of(series, score, parents, None)[2], alone.adjacency.astype(float)]
+        )
+    except InputError as error:
+        raise InputError(f"subject {name}: {error}") from None
+    return found
 
 
 def signed(values: np.ndarray, seed: int, *, sides: int = 1) -> np.ndarray:

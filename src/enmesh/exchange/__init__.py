@@ -1,0 +1,1 @@
+"""Networks and recordings in the forms of other libraries."""
