@@ -5,7 +5,7 @@ Both runs have the same noise and begin at the same states, so that their differ
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
     from enmesh.model.model import Model
 
-DRAWS = 400
-STARTS, FEW_STARTS = 2000, 120  # states to begin from: for the estimate, and for each set of coefficients
+DRAWS = 300
+STARTS, FEW_STARTS = 2000, 100  # states to begin from: for the estimate, and for each set of coefficients
+SOME_STARTS, SLOPES = (60, 480), 40_000  # the same for slopes in coefficients, of so many paths in all
+STEADIEST = 0.97  # largest correlation of neighbours in time by which a series is made white
 REPEATS = 4  # of the noise from each state
 CHUNK = 48_000  # paths at a time
 FAR = 0.05  # share of changed values outside the range of the data from which this is said
@@ -269,23 +271,20 @@ def effect(
     middle = _between(model, start, end, only)
     states, told, rows = model.starts(series, STARTS, seed)
     starts = states[:1] if linear else states
-    multipliers = _multipliers(model, DRAWS, seed)
     others = [i for i in only if i not in (start, end)]
     kept = {"total": (), "direct": tuple(others)} | {model.names[m]: (m,) for m in middle}
-    ask = _Question(model, start, end, float(change), hold, horizon, only, kept)
-    rng = np.random.default_rng([seed, 3])
+    ask = _Question(model, start, end, float(change), hold, horizon, only, kept, quiet=linear)
     repeats = 1 if linear else max(1, min(REPEATS, CHUNK // len(starts)))
-    worlds = _worlds(model, starts, horizon, only, rng, repeats=repeats, quiet=linear)
+    worlds = _worlds(
+        model, starts, horizon, only, np.random.default_rng([seed, 3]), repeats=repeats, quiet=linear
+    )
     paths, far = ask.differences(worlds)
     each = {name: one.reshape(len(starts), repeats, horizon).mean(axis=1) for name, one in paths.items()}
-    means = {name: one.mean(axis=0) for name, one in each.items()}
     rng = np.random.default_rng([seed, 4])
-    sets = {i: model.nodes[i].drawn(rng, DRAWS) for i in only}
-    if graph:
-        sets = _graph_params(model, only, rng, DRAWS)
-    drawn = _drawn(ask, _spaced(starts, FEW_STARTS), np.random.default_rng([seed, 5]), linear, sets)
-    error = {name: _of_starts(one, rows, multipliers, DRAWS, seed) for name, one in each.items()}
-    return _assemble(model, ask, means, drawn, error, limits, confidence, told, far, graph)
+    sets = _graph_params(model, only, rng, DRAWS) if graph else _sets(model, only, rng)
+    drawn = _draws(ask, {name: each[name] for name in ("total", "direct")}, starts, rows, sets, seed, graph)
+    means = {name: one.mean(axis=0) for name, one in each.items()}
+    return _assemble(model, ask, means, drawn, limits, confidence, told, far, graph)
 
 
 def _refuse_states(model: "Model", start: int, end: int, change: float) -> None:
@@ -311,6 +310,11 @@ class _Question:
     horizon: int
     only: tuple[int, ...]
     kept: Mapping[str, tuple[int, ...]]
+    quiet: bool = False
+
+    def read(self, worlds: Worlds) -> dict[str, np.ndarray]:
+        """Return total and direct effects ``(path, horizon)``."""
+        return self.differences(worlds, ("total", "direct"))[0]
 
     def differences(
         self, worlds: Worlds, names: Sequence[str] | None = None
@@ -359,100 +363,116 @@ def _spaced(starts: np.ndarray, most: int) -> np.ndarray:
     return starts[np.unique(np.linspace(0, len(starts) - 1, most).astype(int))]
 
 
-def _multipliers(model: "Model", count: int, seed: int) -> np.ndarray | None:
-    """Return by how much weights of samples are changed, ``(count, time)``; neighbours in time go together.
+class _Asked(Protocol):
+    """A question about runs: which nodes matter, how far, and what is read from them."""
 
-    The same changes move coefficients and the mean over starts, which come from the same samples.
+    model: "Model"
+    horizon: int
+    only: tuple[int, ...]
+    quiet: bool
+
+    def read(self, worlds: Worlds) -> dict[str, np.ndarray]: ...
+
+
+def _sets(model: "Model", only: Sequence[int], rng: np.random.Generator) -> dict[int, np.ndarray]:
+    return {i: model.nodes[i].drawn(rng, DRAWS) for i in only}
+
+
+def _averages(
+    ask: _Asked, starts: np.ndarray, seed: int, params: Mapping[int, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Return means over starts for sets of coefficients, all with the same noise: ``{name: (set, K)}``."""
+    count, at_once = max(map(len, params.values())), max(1, CHUNK // len(starts))
+    parts: dict[str, list[np.ndarray]] = {}
+    for first in range(0, count, at_once):
+        chunk = {i: one[first : first + at_once] if len(one) > 1 else one for i, one in params.items()}
+        rng, how = np.random.default_rng([seed, 5]), {"quiet": ask.quiet}
+        found = ask.read(_worlds(ask.model, starts, ask.horizon, ask.only, rng, chunk, **how))
+        for name, one in found.items():
+            parts.setdefault(name, []).append(one.reshape(-1, len(starts), one[0].size).mean(axis=1))
+    return {name: np.concatenate(one) for name, one in parts.items()}
+
+
+def _slopes(ask: _Asked, starts: np.ndarray, seed: int) -> dict[str, dict[int, np.ndarray]]:
+    """Return by how much results move with each coefficient: ``{name: {node: (F, K)}}``, by central differences."""
+    best = {i: ask.model.nodes[i].best for i in ask.only}
+    nudged = {i: ask.model.nodes[i].nudged() for i in ask.only}
+    sets = sum(len(one) for _, one in nudged.values())
+    some, found = (
+        _spaced(starts, int(np.clip(SLOPES // sets, *SOME_STARTS))),
+        dict[str, dict[int, np.ndarray]](),
+    )
+    for i, (size, params) in nudged.items():
+        for name, one in _averages(ask, some, seed, best | {i: params}).items():
+            up, down = one[: len(size)], one[len(size) :]
+            found.setdefault(name, {})[i] = (up - down) / (2 * size[:, None])
+    return found
+
+
+def _draws(
+    ask: _Asked, each: Mapping[str, np.ndarray], starts: np.ndarray, rows: np.ndarray | None,
+    sets: Mapping[int, np.ndarray], seed: int, graph: bool = False,
+) -> dict[str, np.ndarray]:  # fmt: skip
+    """Return results ``(draw, K)`` that the data do not exclude, of values ``each (start, K)``.
+
+    Each sample moves the mean twice: as a state to begin from, and by the coefficients. The variance is that of the sum
+    of both (delta method); the shape is that of results with coefficients that are drawn.
     """
-    from scipy.ndimage import uniform_filter1d
+    nodes, rng = {i: ask.model.nodes[i] for i in ask.only}, np.random.default_rng([seed, 6])
+    together = rows is not None and not ask.quiet and all(len(node.rows) for node in nodes.values())
+    slopes = {} if graph else _slopes(ask, starts, seed)
+    made = {}
+    for name, off in _averages(ask, _spaced(starts, FEW_STARTS), seed, sets).items():
+        mean, off = each[name].mean(axis=0), off - off.mean(axis=0)
+        moved = (each[name] - mean) / len(each[name])
+        own = {} if graph else {i: node.influences(slopes[name][i]) for i, node in nodes.items()}
+        doubt = off.var(axis=0) if graph else sum((one**2).sum(axis=0) for one in own.values())
+        if together and not graph:
+            for i, one in own.items():
+                np.add.at(moved, np.searchsorted(rows, nodes[i].rows).clip(max=len(moved) - 1), one)
+            variance = _of_sum(moved)
+        else:
+            variance = doubt + _of_sum(moved)
+        bent = np.maximum(off.var(axis=0) - doubt, 0)  # what slopes alone do not hold
+        doubt, variance = doubt + bent, variance + bent
+        share = np.clip(doubt / np.where(variance > 0, variance, 1), 0, 1) * (off.std(axis=0) > 0)
+        shape = np.sqrt(share) * off / np.where(off.std(axis=0) > 0, off.std(axis=0), 1)
+        shape = shape + np.sqrt(1 - share) * rng.standard_normal(off.shape)
+        made[name] = mean + np.sqrt(variance) * shape
+    return made
 
-    if model.series is None:
-        return None
-    length = max(1, round(model.samples ** (1 / 3)))
-    white = np.random.default_rng([seed, 8]).standard_normal((count, model.samples))
-    return np.asarray(uniform_filter1d(white, length, axis=1, mode="wrap") * np.sqrt(length))
 
+def _of_sum(values: np.ndarray) -> np.ndarray:
+    """Return the variance of the sum over time of each column ``(time, K)``.
 
-def _of_starts(
-    values: np.ndarray, rows: np.ndarray | None, multipliers: np.ndarray | None, count: int, seed: int
-) -> np.ndarray:
-    """Return errors of the mean over starts ``(count, horizon)``, of values in the order of time."""
-    if len(values) == 1:
-        return np.zeros((count, values.shape[1]))
-    if rows is not None and multipliers is not None:
-        return np.asarray(multipliers[:, rows] @ (values - values.mean(axis=0)) / len(values))
-    ends = np.array([0, len(values)])
-    error = np.sqrt([long_run_variance(column, ends) / len(values) for column in values.T])
-    return np.random.default_rng([seed, 6]).standard_normal((count, len(error))) * error
-
-
-def _drawn(
-    ask: _Question,
-    starts: np.ndarray,
-    rng: np.random.Generator,
-    linear: bool,
-    params: Mapping[int, np.ndarray],
-) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return effects of two halves of the starts ``(set, horizon)`` each, for sets of coefficients.
-
-    Halves share no start and no noise: what they have in common comes from the coefficients.
+    The long-run variance of what a line through the value before leaves, made up for that (Andrews and Monahan 1992).
     """
-    halves: list[dict[str, np.ndarray]] = []
-    for half in (starts, starts) if linear else (starts[::2], starts[1::2]):
-        at_once, parts = max(1, CHUNK // len(half)), []
-        noise_seed = rng.integers(2**32)
-        for first in range(0, DRAWS, at_once):
-            chunk = {i: one[first : first + at_once] if len(one) > 1 else one for i, one in params.items()}
-            same = np.random.default_rng(noise_seed)
-            worlds = _worlds(ask.model, half, ask.horizon, ask.only, same, chunk, quiet=linear)
-            found, _ = ask.differences(worlds)
-            shape = (-1, len(half), ask.horizon)
-            parts.append({name: one.reshape(shape).mean(axis=1) for name, one in found.items()})
-        halves.append({name: np.concatenate([part[name] for part in parts]) for name in parts[0]})
-        if linear:
-            return {name: (one, one) for name, one in halves[0].items()}
-    return {name: (halves[0][name], halves[1][name]) for name in halves[0]}
+    if len(values) < 4:
+        return np.zeros(values.shape[1])
+    before, after = values[:-1], values[1:]
+    size = (before**2).sum(axis=0)
+    steady = np.clip((before * after).sum(axis=0) / np.where(size > 0, size, 1), -STEADIEST, STEADIEST)
+    left, ends = after - steady * before, np.array([0, len(after)])
+    return len(values) * np.array([long_run_variance(one, ends) for one in left.T]) / (1 - steady) ** 2
 
 
 def _limits(
-    mean: np.ndarray, halves: tuple[np.ndarray, np.ndarray], error: np.ndarray, limits: tuple[float, float]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return low, high and draws around the estimate: doubt about coefficients, and the error of the mean over starts.
-
-    Draws are drawn together by what the halves do not have in common, which is noise of the simulation. What is in
-    common to coefficients and starts, which come from the same samples, stays in their sum.
-    """
-    first, second = halves
-    both = (first + second) / 2
-    off = both - both.mean(axis=0)
-    variance = np.mean((off + error) ** 2, axis=0)
-    if (
-        first is not second
-    ):  # simulated: of the variance of off, what the halves share is that of coefficients
-        shared = np.mean((first - first.mean(axis=0)) * (second - second.mean(axis=0)), axis=0)
-        total = np.mean(off**2, axis=0)
-        shared = np.clip(shared, 0, total)
-        least = (
-            shared + np.mean(error**2, axis=0)
-        ) / 2  # what is in common is known badly where runs are noisy
-        variance = np.maximum(variance - total + shared, least)
-        off = off * np.sqrt(shared / np.where(total > 0, total, 1))
-    moved = np.mean((off + error) ** 2, axis=0)
-    scale = np.sqrt(np.maximum(variance, 0) / np.where(moved > 0, moved, 1))
-    draws = mean + (off + error) * scale
-    spread = np.sqrt(np.maximum(variance, 0))
+    mean: np.ndarray, draws: np.ndarray, limits: tuple[float, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return low and high of draws, which hold the mean also where rounding alone moves it."""
+    spread = 1e-12 * draws.std(axis=0)
     low, high = (np.quantile(draws, share, axis=0) for share in limits)
-    return np.minimum(low, mean - 1e-12 * spread), np.maximum(high, mean + 1e-12 * spread), draws
+    return np.minimum(low, mean - spread), np.maximum(high, mean + spread)
 
 
 def _assemble(
-    model: "Model", ask: _Question, means: dict[str, np.ndarray], drawn: Any, error: dict[str, np.ndarray],
+    model: "Model", ask: _Question, means: dict[str, np.ndarray], drawn: dict[str, np.ndarray],
     limits: tuple[float, float], confidence: float, told: str, far: float, graph: bool,
 ) -> Effect:  # fmt: skip
     import pandas as pd
 
     index = pd.RangeIndex(1, ask.horizon + 1, name="horizon")
-    found = {name: _limits(means[name], drawn[name], error[name], limits) for name in ("total", "direct")}
+    found = {name: _limits(means[name], one, limits) for name, one in drawn.items()}
     direct = {"total": means["direct"], "low": found["direct"][0], "high": found["direct"][1]}
     through = {name: means["total"] - means[name] for name in ask.kept if name not in ("total", "direct")}
     linear = all(model.nodes[i].linear for i in ask.only)
@@ -464,10 +484,10 @@ def _assemble(
     notes = _assumptions(model, told, linear, graph, ask.only)
     if ask.start in model.states:
         notes = (*notes, f"{model.names[ask.start]} goes to the state nearest to its value plus the change.")
-    total, low, high = (pd.Series(one, index) for one in (means["total"], *found["total"][:2]))
+    total, low, high = (pd.Series(one, index) for one in (means["total"], *found["total"]))
     ends = model.names[ask.start], model.names[ask.end], ask.change, ask.hold
     frames = pd.DataFrame(direct, index), pd.DataFrame(through, index)
-    return Effect(*ends, total, low, high, *frames, confidence, notes, found["total"][2])
+    return Effect(*ends, total, low, high, *frames, confidence, notes, drawn["total"])
 
 
 def _assumptions(
@@ -567,6 +587,8 @@ def intervene(
     confidence, series, seed
         As in `effect`.
     """
+    import pandas as pd
+
     horizon, limits = whole("horizon", horizon, 1), level_of(confidence)
     known = ("hold", "pulse", "shift")
     refuse_if(kind not in known, f"kind={kind!r} is not known; use 'hold', 'pulse' or 'shift'")
@@ -577,73 +599,58 @@ def intervene(
     if start == "end":
         last = states[-1:] if series is None and model.series is None else _last(model, series)
         states, told, rows = np.repeat(last, STARTS // 4, axis=0), "continuations of the last samples", None
-    every = tuple(range(len(model.names)))
-    columns: list[str] = []
+    ask = _Held(model, numbers, kind, horizon)
+    worlds = _worlds(model, states, horizon, ask.only, np.random.default_rng([seed, 3]), repeats=REPEATS)
+    columns, found = ask.all_of(worlds)
+    each = {name: one.reshape(len(states), REPEATS, -1).mean(axis=1) for name, one in found.items()}
+    sets = _sets(model, ask.only, np.random.default_rng([seed, 4]))
+    drawn = _draws(ask, {name: each[name] for name in ("mean", "change")}, states, rows, sets, seed)
+    index = pd.RangeIndex(1, horizon + 1, name="horizon")
 
-    def means(worlds: Worlds, sets: int) -> tuple[np.ndarray, np.ndarray]:
-        base = worlds.run(worlds.history)
-        to = {
-            i: base[:, :, i] + x if kind == "shift" else np.full(base.shape[:2], x)
-            for i, x in numbers.items()
-        }
-        for i in set(to) & set(model.states):
-            to[i] = np.clip(np.rint(to[i]), 0, len(model.states[i]) - 1)
-        after = worlds.changed(base, to, kind != "pulse")
-        columns[:], shown = named(model, after[:, 1:])
-        _, before = named(model, base[:, 1:])
-        shape = (sets, -1, horizon, len(columns))
-        return shown.reshape(shape), before.reshape(shape)
+    def framed(values: np.ndarray) -> "pd.DataFrame":
+        return pd.DataFrame(values.reshape(horizon, -1), index, columns)
 
-    rng, shape = np.random.default_rng([seed, 3]), (len(states), REPEATS, horizon, -1)
-    found = means(_worlds(model, states, horizon, every, rng, repeats=REPEATS), 1)
-    after, before = (one.reshape(shape).mean(axis=1) for one in found)
-    both = {"mean": after, "baseline": before, "change": after - before}
-    centre = {name: one.mean(axis=0) for name, one in both.items()}
-    multipliers = _multipliers(model, DRAWS // 2, seed)
-    drawn = _drawn_means(model, states, horizon, means, multipliers, seed)
-    made = _framed(both, centre, drawn, columns, limits, (rows, multipliers, seed))
-    linear = all(node.linear for node in model.nodes.values())
-    notes = _assumptions(model, told, linear, False, every)
+    made = {name: framed(one.mean(axis=0)) for name, one in each.items()}
+    for name, draws in drawn.items():
+        ends = ("low", "high") if name == "mean" else ("change_low", "change_high")
+        made |= dict(zip(ends, map(framed, _limits(each[name].mean(axis=0), draws, limits))))
+    notes = _assumptions(model, told, all(node.linear for node in model.nodes.values()), False, ask.only)
     return Intervention(values=dict(values), kind=kind, confidence=confidence, assumptions=notes, **made)
 
 
-def _framed(
-    both: Mapping[str, np.ndarray], centre: Any, drawn: Any, columns: list[str], limits: Any, how: Any
-) -> "dict[str, pd.DataFrame]":
-    """Return means, their limits and the baseline as tables."""
-    import pandas as pd
+@dataclass(frozen=True)
+class _Held:
+    """What is set, and how; read are means of all nodes with it and the change against the run without it."""
 
-    rows, multipliers, seed = how
-    index = pd.RangeIndex(1, len(centre["mean"]) + 1, name="horizon")
-    made = {name: pd.DataFrame(one, index, columns) for name, one in centre.items()}
-    for name in ("mean", "change"):
-        parts = (both[name][:, :, c] for c in range(len(columns)))
-        error = np.stack([_of_starts(one, rows, multipliers, DRAWS // 2, seed) for one in parts], axis=2)
-        low, high, _ = _limits(centre[name], drawn[name], error, limits)
-        ends = ("low", "high") if name == "mean" else ("change_low", "change_high")
-        made |= {end: pd.DataFrame(one, index, columns) for end, one in zip(ends, (low, high))}
-    return made
+    model: "Model"
+    numbers: Mapping[int, float]
+    kind: str
+    horizon: int
+    quiet: bool = False
 
+    @property
+    def only(self) -> tuple[int, ...]:
+        """All nodes."""
+        return tuple(range(len(self.model.names)))
 
-def _drawn_means(
-    model: "Model", states: np.ndarray, horizon: int, means: Any, multipliers: Any, seed: int
-) -> dict[str, Any]:
-    """Return means and changes of two halves of the starts for sets of coefficients."""
-    rng = np.random.default_rng([seed, 5])
-    every = tuple(range(len(model.names)))
-    params = {i: model.nodes[i].drawn(rng, DRAWS // 2, multipliers) for i in every}
-    some, halves = _spaced(states, 4 * FEW_STARTS), []
-    for half in (some[::2], some[1::2]):
-        parts, noise_seed = [], rng.integers(2**32)
-        at_once = max(1, CHUNK // (4 * len(half)))
-        for first in range(0, DRAWS // 2, at_once):
-            chunk = {i: one[first : first + at_once] for i, one in params.items()}
-            sets = len(next(iter(chunk.values())))
-            worlds = _worlds(model, half, horizon, every, np.random.default_rng(noise_seed), chunk)
-            after, before = means(worlds, sets)
-            parts.append((after.mean(axis=1), (after - before).mean(axis=1)))
-        halves.append([np.concatenate(one) for one in zip(*parts)])
-    return {"mean": (halves[0][0], halves[1][0]), "change": (halves[0][1], halves[1][1])}
+    def all_of(self, worlds: Worlds) -> tuple[list[str], dict[str, np.ndarray]]:
+        """Return names of columns, and mean, baseline and change ``(path, horizon x column)``."""
+        model, base = self.model, worlds.run(worlds.history)
+        to = {
+            i: base[:, :, i] + x if self.kind == "shift" else np.full(base.shape[:2], x)
+            for i, x in self.numbers.items()
+        }
+        for i in set(to) & set(model.states):
+            to[i] = np.clip(np.rint(to[i]), 0, len(model.states[i]) - 1)
+        columns, after = named(model, worlds.changed(base, to, self.kind != "pulse")[:, 1:])
+        _, before = named(model, base[:, 1:])
+        found = {"mean": after, "baseline": before, "change": after - before}
+        return columns, {name: one.reshape(len(one), -1) for name, one in found.items()}
+
+    def read(self, worlds: Worlds) -> dict[str, np.ndarray]:
+        """Return mean and change ``(path, horizon x column)``."""
+        found = self.all_of(worlds)[1]
+        return {name: found[name] for name in ("mean", "change")}
 
 
 def _last(model: "Model", series: Any) -> np.ndarray:

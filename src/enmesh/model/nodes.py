@@ -62,16 +62,22 @@ class Curve:
         """Whether the mean is a linear function of measured inputs."""
         return self.basis.kind == "linear" and all(term.state < 0 for term in self.terms)
 
-    def drawn(
-        self, rng: np.random.Generator, count: int, multipliers: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return coefficients ``(count, F)`` that the data do not exclude.
-
-        With ``multipliers (count, time)`` the weight of each sample that was fitted is changed by so much.
-        """
-        if multipliers is not None and len(self.rows):
-            return np.asarray(self.beta + multipliers[:, self.rows] @ self.influence)
+    def drawn(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Return coefficients ``(count, F)`` that the data do not exclude."""
         return self.beta + rng.standard_normal((count, len(self.beta))) @ self.root.T
+
+    def nudged(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return standard errors, and coefficients ``(2F, F)`` of which one is so much larger, then smaller."""
+        size = np.sqrt((self.root**2).sum(axis=1))
+        size = np.where(size > 0, size, 1e-9)
+        return size, np.concatenate([self.beta + np.diag(size), self.beta - np.diag(size)])
+
+    def influences(self, slopes: np.ndarray) -> np.ndarray:
+        """Return by how much each sample moves what has these slopes ``(F, K)`` in the coefficients ``(time, K)``.
+
+        Of a model from a file there are independent parts with the same sum of squares in place of samples.
+        """
+        return (self.influence if len(self.rows) else self.root.T) @ slopes
 
     @property
     def best(self) -> np.ndarray:
@@ -181,18 +187,26 @@ class Table:
         weights = self.counts + self.prior
         return (weights / weights.sum(axis=1, keepdims=True))[None]
 
-    def drawn(
-        self, rng: np.random.Generator, count: int, multipliers: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Return tables ``(count, row, state)`` that the data do not exclude (Dirichlet, or as those of `Curve`)."""
-        if multipliers is not None and len(self.rows):
-            counts = np.zeros((count, self.counts.size))
-            for row, weights in zip(counts, multipliers[:, self.rows]):
-                row[:] = np.bincount(self.seen, 1 + weights, self.counts.size)
-            weights = np.maximum(counts.reshape(count, *self.counts.shape), 0) + self.prior
-            return weights / weights.sum(axis=2, keepdims=True)
+    def drawn(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Return tables ``(count, row, state)`` that the data do not exclude (Dirichlet)."""
         weights = rng.standard_gamma(np.broadcast_to(self.counts + self.prior, (count, *self.counts.shape)))
         return weights / weights.sum(axis=2, keepdims=True)
+
+    def nudged(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return standard errors of counts, and tables of which one count is so much larger, then smaller."""
+        there = np.flatnonzero(self.counts)
+        size = np.minimum(np.sqrt(self.counts.flat[there]), self.counts.flat[there])
+        moved = np.zeros((2, len(there), self.counts.size))
+        moved[:, np.arange(len(there)), there] = size, -size
+        weights = moved.reshape(-1, *self.counts.shape) + self.counts + self.prior
+        return size, weights / weights.sum(axis=2, keepdims=True)
+
+    def influences(self, slopes: np.ndarray) -> np.ndarray:
+        """Return by how much each sample moves what has these slopes in the counts, as that of `Curve`."""
+        there = np.flatnonzero(self.counts)
+        if not len(self.rows):
+            return slopes * np.sqrt(self.counts.flat[there])[:, None]
+        return slopes[np.searchsorted(there, self.seen)]
 
     def shares(self, x: np.ndarray, params: np.ndarray, draw: np.ndarray | int = 0) -> np.ndarray:
         """Return the probability of each state ``(n, state)``."""
