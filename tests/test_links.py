@@ -8,7 +8,17 @@ from enmesh.embedding.lagged import Lagged
 from enmesh.links.functions import rank_functions
 from enmesh.links.horizon import horizon
 from enmesh.links.known import Known
-from enmesh.links.ladder import Ladder, at_all_lags, combined, feature_sets, rungs, shifted, wilks_p
+from enmesh.links.ladder import (
+    Ladder,
+    Turns,
+    at_all_lags,
+    combined,
+    feature_sets,
+    rungs,
+    shifted,
+    turns_of,
+    wilks_p,
+)
 from enmesh.links.samples import Samples
 from tests import naive
 
@@ -102,9 +112,23 @@ def test_rungs_are_ratios_of_residual_covariances(chain):
 
 def test_shifts_are_circular():
     x = np.arange(12.0).reshape(2, 6)
-    found = shifted(x, [1, 4])
+    found = shifted(x, Turns(6, (1, 4)))
     assert np.array_equal(found[0], np.roll(x, 1, axis=1))
     assert np.array_equal(found[1], np.roll(x, 4, axis=1))
+    closed = shifted(x, Turns(5, (2,)))[0]
+    assert closed[0].tolist() == [3, 4, 0, 1, 2, 3]
+
+
+def test_a_periodic_record_is_shifted_without_a_break():
+    t = np.arange(200)
+    series = em.Series(
+        np.stack([np.sin(2 * np.pi * t / 17), np.random.default_rng(0).normal(size=200)], axis=1)
+    )
+    known = Known(Samples.of(series, 1), 1, [Lagged(1, 1)], 0)
+    x = series.values[1:, :1].T
+    for moved in shifted(x, turns_of(known, x))[:, 0]:
+        jumps = np.abs(np.diff(moved, 2)).max()
+        assert jumps < 1.3 * np.abs(np.diff(x[0], 2)).max()
 
 
 def test_local_values_average_to_the_value():

@@ -73,6 +73,17 @@ class Tested(NamedTuple):
     rung: int
 
 
+class Turns(NamedTuple):
+    """Circular shifts of samples, of which the first ``circle`` are a circle."""
+
+    circle: int
+    shifts: tuple[int, ...]
+
+    def first(self, count: int) -> "Turns":
+        """Return the first few of the shifts."""
+        return self._replace(shifts=self.shifts[:count])
+
+
 def wilks_p(ratio: np.ndarray, features: np.ndarray, q: int, rest: int) -> np.ndarray:
     """Return p-values of -ln(lambda) by Rao's F (exact for one or two responses or features)."""
     from scipy.special import fdtrc
@@ -99,13 +110,13 @@ def combined(p: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def rungs(
-    known: Known, candidates: Sequence[Lagged], shifts: Sequence[int] = (), joint: bool = False
+    known: Known, candidates: Sequence[Lagged], turns: Turns | None = None, joint: bool = False
 ) -> list[Rung]:
     """Return the four rungs of every lagged variable; or, jointly or shifted in a circle, of all of them together."""
     responses, n = known.responses, known.n
-    features = _features(known, candidates, shifts)
+    features = _features(known, candidates, turns)
     basis, responses = (rows.astype(features.dtype, copy=False) for rows in (known.basis, responses))
-    size, parts = features.shape[2], len(candidates) if joint or len(shifts) else 1
+    size, parts = features.shape[2], len(candidates) if joint or turns else 1
     features = features.reshape(-1, parts * size, n)
     count = len(features)
     flat = features.reshape(-1, n)
@@ -145,7 +156,7 @@ def local_values(known: Known, sources: Sequence[Lagged], found: Tested, joint: 
         some = slice(0, 1)
     else:
         chosen = sources if joint else [v for v in sources if v.lag == found.lag]
-        every = _features(known, chosen, ())[0]
+        every = _features(known, chosen, None)[0]
         which, some = feature_sets(every.shape[1])[found.rung]
         features = every[:, which].reshape(-1, n)
     responses = known.responses[some]
@@ -157,17 +168,15 @@ def local_values(known: Known, sources: Sequence[Lagged], found: Tested, joint: 
     return values * (found.value / max(float(values.mean()), 1e-12))
 
 
-def _features(known: Known, candidates: Sequence[Lagged], shifts: Sequence[int]) -> np.ndarray:
+def _features(known: Known, candidates: Sequence[Lagged], turns: Turns | None) -> np.ndarray:
     """Return functions, products with what is known, values and squares, ``(shifts or 1, candidates, features, n)``."""
     samples, rows, n = known.samples, known.rows, known.n
     values = [*samples.functions[:FUNCTIONS], samples.scale(known.ranked)]
     whole = np.stack([samples.take(one, candidates, rows) for one in values], axis=1)
+    moved = shifted(whole.astype(SINGLE), turns) if turns else whole[None]
     size = FUNCTIONS + len(known.partners) + 2
-    made = np.empty((max(1, len(shifts)), len(candidates), size, n), SINGLE if len(shifts) else float)
-    twice = np.concatenate([whole, whole], axis=2).astype(made.dtype)
-    for part, shift in zip(made, shifts if len(shifts) else [0]):
-        now = twice[:, :, n - shift : 2 * n - shift]
-        part[:, :FUNCTIONS], part[:, -2] = now[:, :-1], now[:, -1]
+    made = np.empty((len(moved), len(candidates), size, n), moved.dtype)
+    made[:, :, :FUNCTIONS], made[:, :, -2] = moved[:, :, :-1], moved[:, :, -1]
     made[:, :, FUNCTIONS:-2] = made[:, :, -2:-1] * known.partners.astype(made.dtype)
     made[:, :, -1] = made[:, :, -2] ** 2
     return made
@@ -227,11 +236,11 @@ def joint_entropy(codes: np.ndarray) -> float:
     return float(entr(counts / counts.sum()).sum())
 
 
-def together(known: Known, sources: Sequence[Lagged], lags: int, shifts: Sequence[int] = ()) -> Rung:
+def together(known: Known, sources: Sequence[Lagged], lags: int, turns: Turns | None = None) -> Rung:
     """Return the rung of a line through all lags of each source, of which there are ``lags``; or for every shift."""
     samples = known.samples
     x = samples.take(samples.scale(known.ranked), sources, known.rows)
-    x = shifted(x.astype(SINGLE), shifts) if len(shifts) else x.reshape(-1, lags, known.n)
+    x = shifted(x.astype(SINGLE), turns) if turns else x.reshape(-1, lags, known.n)
     flat = x.reshape(-1, known.n)
     explained = (flat @ known.basis.astype(x.dtype, copy=False).T).reshape(*x.shape[:2], -1).astype(float)
     told = (flat @ known.responses[0].astype(x.dtype)).reshape(x.shape[:2]).astype(float)
@@ -241,10 +250,26 @@ def together(known: Known, sources: Sequence[Lagged], lags: int, shifts: Sequenc
     return Rung(-np.log(np.maximum(1 - along.sum(1), 1e-26)), there.sum(1), 1)
 
 
-def shifted(x: np.ndarray, shifts: Sequence[int]) -> np.ndarray:
-    """Return ``x (rows, n)`` shifted in a circle, ``(shifts, rows, n)``."""
-    n, twice = x.shape[1], np.concatenate([x, x], axis=1)
-    return np.stack([twice[:, n - shift : 2 * n - shift] for shift in shifts])
+def shifted(x: np.ndarray, turns: Turns) -> np.ndarray:
+    """Return ``x (..., n)`` shifted in a circle, ``(shifts, ..., n)``."""
+    (circle, shifts), n = turns, x.shape[-1]
+    along = np.concatenate([x[..., :circle]] * 3, axis=-1)
+    return np.stack([along[..., circle - shift : circle - shift + n] for shift in shifts])
+
+
+def turns_of(known: Known, x: np.ndarray) -> Turns:
+    """Return circular shifts of ``x (rows, n)`` that leave no lag together, spread evenly (golden ratio).
+
+    The circle is closed, in the last quarter of the record, where it is most like its begin: otherwise every shift of a
+    periodic record has a break of phase in it that the record itself does not have.
+    """
+    n, span = x.shape[1], known.samples.max_lag + 1
+    ends = np.arange(n - n // 4, n - span + 1)
+    apart = sum(((x[:, ends + k] - x[:, [k]]) ** 2).sum(axis=0) for k in range(span))
+    circle = int(ends[np.argmin(apart)])
+    far = min(known.samples.max_lag + 20, circle // 4)
+    share = (0.5 + GOLDEN * np.arange(1, SHIFTS + 1)) % 1
+    return Turns(circle, tuple((far + (circle - 2 * far) * share).astype(int).tolist()))
 
 
 class Ladder:
@@ -303,15 +328,17 @@ class Ladder:
         first = self.combined()
         if first.p_value > LOOK:
             return first
-        found = self._over(shifts_of(self.known)[:FEW], first.lag)
-        return found if not CLEAR < found.p_value <= LOOK else self._over(shifts_of(self.known), first.lag)
+        known, strongest = self.known, [v for v in self.sources if self.joint or v.lag == first.lag]
+        turns = turns_of(known, known.samples.take(known.samples.functions[0], strongest, known.rows))
+        found = self._over(turns.first(FEW), strongest)
+        return found if not CLEAR < found.p_value <= LOOK else self._over(turns, strongest)
 
-    def _over(self, shifts: Sequence[int], lag: int) -> Tested:
+    def _over(self, turns: Turns, strongest: Sequence[Lagged]) -> Tested:
         """Return the test, of statistics divided by their means over some shifts."""
         rest = self.known.n - self.known.rank
-        made = rungs(self.known, [v for v in self.sources if self.joint or v.lag == lag], shifts)
+        made = rungs(self.known, strongest, turns)
         if self._together is not None:
-            made.append(together(self.known, self.sources, len(self.sources), shifts))
+            made.append(together(self.known, self.sources, len(self.sources), turns))
         return self.combined([*(_excess(rung, rest) for rung in made), 1.0][:5])
 
 
@@ -320,12 +347,6 @@ def _excess(rung: Rung, rest: int) -> float:
     m, q = rung.features, rung.responses
     size = (rest - m - (q - m + 1) / 2) * rung.ratio / np.maximum(m * q, 1)
     return max(1.0, float(size.mean()))
-
-
-def shifts_of(known: Known) -> list[int]:
-    """Return circular shifts that leave no lag together, spread evenly whatever their number (golden ratio)."""
-    far = min(known.samples.max_lag + 20, known.n // 4)
-    return [int(far + (known.n - 2 * far) * ((0.5 + GOLDEN * (k + 1)) % 1)) for k in range(SHIFTS)]
 
 
 def full_test(

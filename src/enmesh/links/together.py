@@ -13,7 +13,7 @@ import numpy as np
 from enmesh.embedding.lagged import Lagged
 from enmesh.links.horizon import TENTH
 from enmesh.links.known import Known
-from enmesh.links.ladder import LOOK, SMALLEST, by_line, shifted, shifts_of
+from enmesh.links.ladder import LOOK, SMALLEST, by_line, shifted, turns_of
 from enmesh.links.samples import Samples
 
 MOST = 300  # lagged variables of which all pairs are formed: 45,000 products
@@ -43,7 +43,7 @@ def acting_together(known: Known, sources: Sequence[int], level: float) -> list[
     shares = _explained(known, product[None])
     if _p_value(shares, known)[0] > min(level, LOOK):
         return []
-    null = _explained(known, shifted(product[None], shifts_of(known))[:, 0])
+    null = _explained(known, shifted(product, turns_of(known, product[None])))
     rest = known.n - known.rank - 1
     wider = max(1.0, float((null / (1 - null)).mean() * rest))
     return [variables[i], variables[j]] if _p_value(shares, known, wider)[0] <= level else []

@@ -17,7 +17,7 @@ import numpy as np
 
 from enmesh.embedding.lagged import Lagged
 from enmesh.links.known import FUNCTIONS, Known
-from enmesh.links.ladder import LOOK, WEIGHTS, combined, shifted, shifts_of, wilks_p
+from enmesh.links.ladder import LOOK, WEIGHTS, combined, shifted, turns_of, wilks_p
 from enmesh.links.samples import Samples
 from enmesh.significance import q_values
 
@@ -140,7 +140,7 @@ def _widened(
     both = np.flatnonzero(there[i] * there[j])
     one, other = responses[i][:, both], responses[j][:, both]
     rest = np.array([len(both) - max(known[i].rank, known[j].rank)])
-    moved = shifted(other, [shift * len(both) // known[i].n for shift in shifts_of(known[i])])
+    moved = shifted(other, turns_of(known[i], other[:1]))
     null = _ratios(one @ np.swapaxes(moved, 1, 2) / len(both))
     pair = np.array([ends])
     features, count, _ = _freedom(known, pair)
