@@ -415,7 +415,7 @@ def test_the_page_names_the_constants_of_the_code():
         "correlation of a far lag, as a multiple of that at all other lags": scan.ALONE,
         "circular shifts": ladder.SHIFTS,
         "lagged variables of which products are formed, at most": together.MOST,
-        "samples needed for each lag": scan.LEAST,
+        "samples that a regression, or a lag, needs": scan.LEAST,
     }.items():
         assert rows[words] == f"{value:g}"
 
