@@ -678,6 +678,21 @@ def test_b10_a_network_that_is_loaded_can_be_used(network, tmp_path):
     assert loaded > 20
 
 
+def test_b10_every_part_of_an_explanation_is_checked(network, tmp_path):
+    """Found by damaged files: a part of the evidence that no check knew."""
+    from dataclasses import fields
+
+    from enmesh.explain import Explanation
+
+    whole = json.loads(network.to_json())
+    link = next(iter(whole["evidence"]))
+    for name in (one.name for one in fields(Explanation)):
+        copy = json.loads(json.dumps(whole))
+        copy["evidence"][link][name] = {"x": None}
+        with pytest.raises(em.InputError, match="damaged network"):
+            em.Network.from_json(json.dumps(copy))
+
+
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
@@ -770,6 +785,18 @@ def test_two_quick_ctrl_c_stop_as_one_does(tmp_path, pause):
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert "--resume goes on from there" in err
+
+
+def test_a_table_of_events_that_is_read_as_samples_names_the_way(run, tmp_path):
+    path = tmp_path / "spikes.csv"
+    em.simulate.coupled_events("a>b", duration=60, seed=0).to_dataframe().to_csv(path, index=False)
+    with pytest.raises(em.InputError, match=r"if each row is an event of one node, read it with em\.Events"):
+        em.read(path)
+    assert em.Events(path).names == ("a", "b")
+    code, _, err = run("infer spikes.csv --quiet")
+    assert code == 2
+    assert "if each row is an event of one node, use --events" in err
+    assert run("te spikes.csv a b --events")[0] == 0
 
 
 # --- A 1, A 3, A 6, B 2, B 7, B 8, B 14, B 17, B 18: tests and their numbers ---------------------------------------

@@ -150,8 +150,10 @@ def _as_events(file: str, values: dict[str, Any]) -> list[dict[str, Any]]:
     if values.get("events"):
         return []
     try:
-        kept = {name: values[name] for name in ("decimal", "encoding", "skip") if name in values}
-        given = form.typed(form.words_of(file, {**kept, "events": True}))
+        kept: dict[str, Any] = {
+            name: values[name] for name in ("decimal", "encoding", "skip") if name in values
+        }
+        given = form.typed(form.words_of(file, kept | {"events": True}))
         columns = read_table(
             given["data"][0], rules_of(build.reading(given) | {"header": True})
         ).frame.columns

@@ -29,6 +29,7 @@ UsageError: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__
 IN_WORDS_OF_THE_SHELL = {
     "pass duration= or windows=": "use --duration",
     "give the right duration or windows": "give the right --duration",
+    "read it with em.Events": "use --events",
     "give n_surrogates": "give --surrogates",
     "n_surrogates has no effect": "--surrogates has no effect",
     "surrogate has no effect on the default": "--surrogate has no effect on the default",

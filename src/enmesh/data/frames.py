@@ -55,7 +55,14 @@ def pick(table: Table, rules: Rules) -> Recording:
             hazard(table.message("; ".join(notes)))
         return _resampled(table, rules, stamps, groups, nodes)
     if stamps is not None:
-        groups, places, step, time = on_grid(table, stamps, groups, rules.modes, rules.missing)
+        try:
+            groups, places, step, time = on_grid(table, stamps, groups, rules.modes, rules.missing)
+        except InputError as error:
+            if len(nodes) != 1 or table.frame[nodes[0]].dtype.kind == "f":
+                raise
+            raise InputError(
+                f"{error}; if each row is an event of one node, read it with em.Events"
+            ) from None
     elif "sort" in rules.modes:
         raise table.error("time='sort' needs times; name their column too")
     if len(trial) == 1 and not named and len(nodes) == 1:

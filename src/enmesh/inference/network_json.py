@@ -99,7 +99,9 @@ PAIRS = parts(
 EXPLAINED = {one.name for one in fields(Explanation)}
 EVIDENCE = parts(
     {"source": TEXT, "target": TEXT},
-    dict.fromkeys(("te", "p_value", "q_value", "effect", "stability", "low", "high", "chance"), MAYBE)
+    dict.fromkeys(
+        ("te", "p_value", "q_value", "effect", "effect_error", "stability", "low", "high", "chance"), MAYBE
+    )
     | {name: listed(MAYBE) for name in ("lag_te", "times", "local")}
     | {"null": listed(NUMBER)}
     | {"given": listed(TEXT), "lag": NUMBER, "lags": listed(NUMBER), "scatter": POINTS, "curve": POINTS}
