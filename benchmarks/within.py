@@ -322,9 +322,8 @@ def regimes(seeds: range) -> None:
                     counts[row] += share * np.array([len(mine & half), len(mine - half), len(half - mine)])
         file = systems.changing(lambda k: systems.novelli("var", 10, 1000, k), systems.FIRST_SEED + seed)
         changing += len(em.regimes(em.Series(file.values), progress=False).change_points)
-    print(
-        f"change point within 5 % of the record in {near} of {len(seeds)}; no change found in {none} of {len(seeds)} stationary records"
-    )
+    print(f"change point within 5 % of the record in {near} of {len(seeds)}")
+    print(f"no change found in {none} of {len(seeds)} stationary records")
     print(f"F1, weighted by time: one network {f1(*counts[0]):.3f}, regimes {f1(*counts[1]):.3f}")
     print(
         f"VAR whose gain and mean drift but whose links stay: {changing} change points in {len(seeds)} records"
