@@ -6,7 +6,6 @@
     python benchmarks/within.py table enmesh.csv pcmci.csv lingam.csv
     python benchmarks/within.py null --seeds 0:40
     python benchmarks/within.py calm --seeds 0:40
-    python benchmarks/within.py warned --seeds 0:3
     python benchmarks/within.py hidden --seeds 0:10
     python benchmarks/within.py robust --seeds 0:40
     python benchmarks/within.py regimes --seeds 0:20
@@ -20,7 +19,6 @@ import csv
 import sys
 import time
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +76,11 @@ def network(seed: int, n: int = 1000) -> tuple[np.ndarray, dict[Pair, int], set[
     return x[200:], {pair: one[0] for pair, one in lagged.items()}, {*now}
 
 
-class Answer(tuple):
-    """Pairs within one sample, those that are oriented, and lagged links: with and without within-sample edges."""
+Found = tuple[set[frozenset[int]], set[Pair], set[Pair], set[Pair]]
+"""Pairs within one sample, oriented ones, lagged links, and lagged links where nothing within one sample is asked."""
 
 
-def by_enmesh(x: np.ndarray) -> tuple[set[frozenset[int]], set[Pair], set[Pair], set[Pair]]:
+def by_enmesh(x: np.ndarray) -> Found:
     import enmesh as em
 
     series = em.Series(x)
@@ -102,7 +100,7 @@ def by_enmesh(x: np.ndarray) -> tuple[set[frozenset[int]], set[Pair], set[Pair],
     return near, arrows, lagged(net), lagged(plain)
 
 
-def by_pcmci(x: np.ndarray) -> tuple[set[frozenset[int]], set[Pair], set[Pair], set[Pair]]:
+def by_pcmci(x: np.ndarray) -> Found:
     from tigramite import data_processing
     from tigramite.independence_tests.parcorr import ParCorr
     from tigramite.pcmci import PCMCI
@@ -123,7 +121,7 @@ def by_pcmci(x: np.ndarray) -> tuple[set[frozenset[int]], set[Pair], set[Pair], 
     return near, arrows, lagged, lagged
 
 
-def by_lingam(x: np.ndarray) -> tuple[set[frozenset[int]], set[Pair], set[Pair], set[Pair]]:
+def by_lingam(x: np.ndarray) -> Found:
     import lingam
 
     model = lingam.VARLiNGAM(lags=LAGS, prune=True, random_state=0)
@@ -159,47 +157,187 @@ def f1(true: float, false: float, missed: float) -> float:
     return 2 * true / max(2 * true + false + missed, 1)
 
 
+HALVES = {
+    "Gaussian half": KINDS[::2],
+    "not Gaussian half": KINDS[1::2],
+    "linear half": KINDS[:2],
+    "nonlinear half": KINDS[2:],
+}
+
+
 def table(files: list[Path]) -> None:
     """Print F1 of the skeleton and of directions, and false lagged links, for each kind and method."""
     rows = [row for file in files for row in csv.reader(file.open())]
-    print("kind, method, networks, skeleton F1, orientation F1, false lagged links (without), CPU s each")
-    halves = {
-        "all": "",
-        "Gaussian half": ", Gaussian",
-        "not Gaussian half": "not G",
-        "linear half": "linear, ",
-        "nonlinear half": "nonlin",
-    }
-    for kind in (*KINDS, *halves):
+    print("kind; method; networks; skeleton F1; orientation F1; false lagged links (without); CPU s each")
+    for kind, kinds in {**{one: (one,) for one in KINDS}, **HALVES, "all": KINDS}.items():
         for method in METHODS:
-            key = halves.get(kind, kind)
-            some = [
-                r
-                for r in rows
-                if r[0] == method
-                and (
-                    r[2] == kind
-                    or (
-                        kind in halves
-                        and (r[2].startswith(key) if "linear" in kind or "nonlinear" in kind else key in r[2])
-                    )
-                )
-            ]
-            if some:
-                t = dict(zip(COUNTS, np.array([r[3:14] for r in some], float).sum(axis=0)))
-                skeleton = f1(t["near"], t["near_false"], t["near_missed"])
-                arrows = f1(t["arrows"], t["arrows_false"], t["arrows_missed"])
-                cost = np.mean([float(r[14]) for r in some])
-                print(
-                    f"{kind}; {method}; {len(some)}; {skeleton:.3f}; {arrows:.3f}; {t['lagged_false']:.0f} ({t['plain_false']:.0f}); {cost:.1f}"
-                )
+            some = [row for row in rows if row[0] == method and row[2] in kinds]
+            if not some:
+                continue
+            t = dict(zip(COUNTS, np.array([row[3:14] for row in some], float).sum(axis=0)))
+            near, arrows = (
+                f1(*(t[name + end] for end in ("", "_false", "_missed"))) for name in ("near", "arrows")
+            )
+            cost = np.mean([float(row[14]) for row in some])
+            false = f"{t['lagged_false']:.0f} ({t['plain_false']:.0f})"
+            print(f"{kind}; {method}; {len(some)}; {near:.3f}; {arrows:.3f}; {false}; {cost:.1f}")
+
+
+# --- enmesh alone --------------------------------------------------------------------------------------------------
+
+
+def clean(seed: int, n: int = 1000) -> np.ndarray:
+    """Return a recording of 10 nodes without effects within one sample: linear or by sines, Gaussian or not."""
+    rng = np.random.default_rng([48, seed])
+    noise = rng.normal(size=(n + 100, 10)) if seed % 2 else rng.laplace(size=(n + 100, 10)) / 2**0.5
+    pairs = [
+        (int(a), int(b), int(k))
+        for a, b, k in zip(rng.integers(10, size=12), rng.integers(10, size=12), rng.integers(1, 4, size=12))
+        if a != b
+    ]
+    bend = (lambda v: 0.4 * v) if seed % 4 < 2 else (lambda v: 0.6 * np.sin(1.5 * v))
+    x = np.zeros_like(noise)
+    for t in range(LAGS, len(x)):
+        x[t] = 0.5 * x[t - 1] + noise[t]
+        for a, b, k in pairs:
+            x[t, b] += bend(x[t - k, a])
+    return x[100:]
+
+
+def null(seeds: range) -> None:
+    """Print the share of p-values of pairs at most a level, where no pair depends, given the true lagged parents."""
+    import enmesh as em
+    from enmesh.inference.within import Asked
+
+    p: list[float] = []
+    for seed in seeds:
+        net = em.infer(em.Series(clean(seed)), progress=False)
+        p += [pair.p_value for pair in Asked(net, net.series.in_order()).pairs()]
+    shares = {
+        level: round(float(np.mean(np.array(p) <= level)), 4) for level in (0.001, 0.01, 0.05, 0.1, 0.2, 0.5)
+    }
+    print(
+        f"{len(p)} pairs of {len(seeds)} networks found by infer: share of p-values at most each level {shares}"
+    )
+
+
+def calm(seeds: range) -> None:
+    """Print in how many networks without effects within one sample a caution is given."""
+    import enmesh as em
+
+    said = []
+    for seed in seeds:
+        warned = em.infer(em.Series(clean(seed)), progress=False).warnings
+        said.append(any(one.startswith(("within", "coarse")) for one in warned))
+    print(f"false cautions in {sum(said)} of {len(said)} clean networks")
+
+
+def hidden(seeds: range) -> None:
+    """Print false links among all and among those that are not marked, with two of ten nodes removed."""
+    from functools import partial
+
+    import enmesh as em
+    import systems
+
+    made = {"VAR": partial(systems.novelli, "var", 10, 1000), "maps": partial(systems.maps, 10, 1000)}
+    everything = []
+    for name, make in made.items():
+        rows = []
+        for seed in seeds:
+            file = systems.hidden(make, systems.FIRST_SEED + seed)
+            net = em.infer(em.Series(file.values), progress=False)
+            place = {one: i for i, one in enumerate(net.names)}
+            edges = net.edges.itertuples()
+            rows += [((place[r.source], place[r.target]) in file.links, bool(r.hidden)) for r in edges]
+        everything += rows
+        _shares(name, np.array(rows))
+    _shares("both", np.array(everything))
+
+
+def _shares(name: str, rows: np.ndarray) -> None:
+    true, marked = rows.T
+    print(
+        f"{name}: {len(rows)} links; false among all {1 - true.mean():.3f}, among those not marked "
+        f"{1 - true[~marked].mean():.3f}; true links not marked {(true & ~marked).sum() / true.sum():.3f}"
+    )
+
+
+def robust(seeds: range) -> None:
+    """Print the robustness of false links made by a hidden driver, beside its strength (partial R squared)."""
+    import enmesh as em
+
+    for strength in (0.1, 0.2, 0.4):
+        odds, found, enough = strength / (1 - strength), [], 0
+        for seed in seeds:
+            rng = np.random.default_rng([49, seed])
+            driver, x = rng.normal(size=1001), rng.normal(size=(1001, 3))
+            x[:, 0] += np.sqrt(odds) * driver  # partial R squared with both is the strength
+            x[1:, 1] += np.sqrt(odds / (1 - strength)) * driver[:-1]
+            edges = em.infer(em.Series(x), max_lag=1, progress=False).edges.set_index(["source", "target"])
+            if ("x0", "x1") not in edges.index:
+                continue
+            found.append(float(edges.loc[("x0", "x1"), "robust"]))
+            known = np.column_stack([np.ones(1000), driver[:-1], x[:-1, 0]])
+            beta = np.linalg.lstsq(known, x[1:, 1], rcond=None)[0]
+            left = x[1:, 1] - known @ beta
+            error = np.sqrt(left @ left / 997 * np.linalg.inv(known.T @ known)[2, 2])
+            enough += abs(beta[2]) < 1.96 * error
+        print(
+            f"hidden driver of strength {strength}: robustness {np.mean(found):.3f} (sd {np.std(found):.3f}); "
+            f"given the driver the link is gone in {enough} of {len(found)}"
+        )
+
+
+def regimes(seeds: range) -> None:
+    """Print where change points are found, and F1 of regimes beside one network, for links that switch."""
+    import enmesh as em
+    import systems
+
+    near, none, counts, changing = 0, 0, np.zeros((2, 3)), 0
+    for seed in seeds:
+        rng = np.random.default_rng([50, seed])
+        n, nodes = 1500, 6
+        at = int(rng.uniform(0.3, 0.7) * n)
+        links = [(a, b) for a in range(nodes) for b in range(nodes) if a != b]
+        chosen = [links[i] for i in rng.permutation(len(links))[:9]]
+        graphs = {*chosen[:6]}, {*chosen[3:]}  # three stay, three go, three come
+        x = rng.normal(size=(n, nodes))
+        calm_ = x.copy()
+        for t in range(1, n):
+            x[t] += 0.4 * x[t - 1]
+            calm_[t] += 0.4 * calm_[t - 1]
+            for a, b in graphs[t >= at]:
+                x[t, b] += 0.35 * np.tanh(x[t - 1, a])
+            for a, b in graphs[0]:
+                calm_[t, b] += 0.35 * np.tanh(calm_[t - 1, a])
+        found = em.regimes(em.Series(x), max_lag=2, progress=False)
+        near += any(abs(point - at) <= 0.05 * n for point in found.change_points)
+        none += not em.regimes(em.Series(calm_), max_lag=2, progress=False).change_points
+        for row, nets in enumerate(([found.network], found.networks)):
+            bounds = [(0, n)] if row == 0 else found.bounds
+            for half, (first, last) in zip(graphs, ((0, at), (at, n))):
+                for net, (a, b) in zip(nets, bounds):
+                    share = max(0, min(last, b) - max(first, a)) / n
+                    mine = {(int(s[1:]), int(t[1:])) for s, t in net}
+                    counts[row] += share * np.array([len(mine & half), len(mine - half), len(half - mine)])
+        file = systems.changing(lambda k: systems.novelli("var", 10, 1000, k), systems.FIRST_SEED + seed)
+        changing += len(em.regimes(em.Series(file.values), progress=False).change_points)
+    print(f"change point within 5 % of the record in {near} of {len(seeds)}")
+    print(f"no change found in {none} of {len(seeds)} stationary records")
+    print(f"F1, weighted by time: one network {f1(*counts[0]):.3f}, regimes {f1(*counts[1]):.3f}")
+    print(
+        f"VAR whose gain and mean drift but whose links stay: {changing} change points in {len(seeds)} records"
+    )
+
+
+ALONE = {"null": null, "calm": calm, "hidden": hidden, "robust": robust, "regimes": regimes}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["networks", "table"])
+    parser.add_argument("what", choices=["networks", "table", *ALONE])
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--method", choices=[*METHODS], default="enmesh")
     parser.add_argument("--seeds", default="0:12")
@@ -210,6 +348,8 @@ def main() -> None:
     warnings.simplefilter("ignore")
     if given.what == "table":
         table(given.files)
+    elif given.what in ALONE:
+        ALONE[given.what](range(first, last))
     else:
         networks(given.method, range(first, last), given.out, given.n)
 

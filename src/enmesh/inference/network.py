@@ -233,12 +233,13 @@ class Network:
             known: Any = (*edge, *[math.nan] * 3, 1, (1,))
             known = [getattr(test, name) for name in columns] if test else known
             share = self.stability.get(">".join(edge), math.nan)
-            more = (test.effect, test.partner) if test else (math.nan, "")
             rated = (
                 math.isfinite(known[2]) and "events" not in self.provenance
             )  # a rate has no partial R squared
             robust = float(robustness(known[2])) if rated else math.nan
-            more += (robust, test.strongest, test.hidden) if test else (robust, math.nan, False)
+            more: Any = (math.nan, "", robust, math.nan, False)
+            if test:
+                more = (test.effect, test.partner, robust, test.strongest, test.hidden)
             rows.append((*known, bool(known[4] <= LEVEL), share, *more))
         frame = pd.DataFrame(
             rows, columns=[*columns, "significant", "stability", "effect", "partner", *HIDDEN]

@@ -83,10 +83,10 @@ class Regimes(Reported):
                 f"change={change} is not possible; there are {len(self.change_points)} change points"
             )
         before, after = self.bounds[change], self.bounds[change + 1]
-        sides = [cut(self.series, *bounds) for bounds in (before, after)]
-        found = compare(*sides, n_permutations, **{**self.options, **options})
+        first, second = (cut(self.series, *bounds) for bounds in (before, after))
+        found = compare(first, second, n_permutations, **{**self.options, **options})
         places = max(1, (after[1] - before[0]) // shortest_of(sum(self.series.lengths)) - 1)
-        p_value, q_value = (np.minimum(frame * places, 1.0) for frame in (found.p_value, found.q_value))
+        p_value, q_value = ((frame * places).clip(upper=1.0) for frame in (found.p_value, found.q_value))
         exchanged = f"{found.exchanged}; p-values times {places} places of the change"
         return replace(found, p_value=p_value, q_value=q_value, exchanged=exchanged)
 

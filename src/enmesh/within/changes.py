@@ -89,7 +89,7 @@ def time_of(samples: Samples, lagged: Sequence[Sequence[Lagged]], change: Change
     rows = change.rows
     pairs = np.nan_to_num(change.pairs, nan=1.0)
     limit = max(CALM / pairs.size, float(pairs.min()))
-    targets = np.flatnonzero(pairs.min(axis=0) <= limit)
+    targets = np.flatnonzero(pairs.min(axis=0) <= limit).tolist()
     places = np.unique(np.linspace(shortest, len(rows) - shortest, PLACES).astype(int))
     total = np.zeros(len(places))
     for i in targets:
@@ -100,7 +100,7 @@ def time_of(samples: Samples, lagged: Sequence[Sequence[Lagged]], change: Change
         }
         x = samples.take(samples.functions[0], sorted(variables), rows)
         bent = samples.take(samples.functions[1], sorted(variables), rows)
-        (y,) = samples.take(samples.functions[0], [Lagged(int(i), 0)], rows)
+        (y,) = samples.take(samples.functions[0], [Lagged(i, 0)], rows)
         total += split_likelihood(np.vstack([np.ones((1, len(rows))), x, bent]), y, places)
     return int(places[total.argmax()])
 

@@ -24,6 +24,7 @@ from enmesh.significance import q_values
 FEW = (
     5000  # pairs up to which each with a small p-value is widened by shifts, else those with a small q-value
 )
+MANY = 200  # nodes from which a node is regressed by a line alone (a convention, so that a run ends)
 BLOCK = 4096  # pairs that are tested in one go
 
 
@@ -76,15 +77,14 @@ def _tested(
     known: Sequence[Known], responses: np.ndarray, there: np.ndarray, ends: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return value and p-value of some pairs by formula."""
-    first, second = ends.T
-    nodes = np.unique(ends)
-    place = np.searchsorted(nodes, ends)
-    flat = responses[nodes].reshape(len(nodes) * FUNCTIONS, -1)
-    cross = (flat @ flat.T).reshape(len(nodes), FUNCTIONS, len(nodes), FUNCTIONS)
-    count = (there[nodes] @ there[nodes].T)[place[:, 0], place[:, 1]]
-    cross = cross[place[:, 0], :, place[:, 1]] / np.maximum(count, 1)[:, None, None]
-    ranks = np.array([one.rank for one in known])
-    rest = count - np.maximum(ranks[first], ranks[second])
+    (one, first), (other, second) = (np.unique(column, return_inverse=True) for column in ends.T)
+    rows = responses.shape[2]
+    cross = responses[one].reshape(-1, rows) @ responses[other].reshape(-1, rows).T
+    cross = cross.reshape(len(one), FUNCTIONS, len(other), FUNCTIONS)
+    count = (there[one] @ there[other].T)[first, second]
+    cross = cross[first, :, second] / np.maximum(count, 1)[:, None, None]
+    ranks = np.array([node.rank for node in known])
+    rest = count - ranks[ends].max(axis=1)
     return _combined(known, ends, _ratios(cross), rest)
 
 
