@@ -327,3 +327,50 @@ def test_text_of_other_pages_stands_out(show, scheme):  # noqa: F811
     page = show(compared(), scheme=scheme)
     for selector in ("h1", ".said li", ".quiet", "td", ".works li", ".recording"):
         assert page.evaluate(CONTRAST, selector) >= 4.5, selector
+
+
+@pytest.fixture(scope="module")
+def modelled():
+    return em.infer(
+        em.simulate.var("a>c, b>c, c>d", n=400, coupling=0.5, seed=5),
+        score="tea",
+        estimator="gaussian",
+        max_lag=1,
+    )
+
+
+def test_a_node_is_dragged_and_the_others_move(show, modelled):  # noqa: F811
+    page, model = show(modelled), modelled.fit()
+    for value in (0, 100):
+        page.locator("#whatif-at").evaluate(
+            "(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }", value
+        )
+        kept = float(page.locator("#whatif-value").inner_text().replace("−", "-"))
+        cells = dict(
+            page.locator("#whatif-table tbody tr").evaluate_all(
+                "rows => rows.map(r => [0, 4].map(k => r.cells[k].textContent.replace('−', '-')))"
+            )
+        )
+        expected = model.intervene({"a": kept}, horizon=10).change.iloc[-1]
+        assert float(cells["c"]) == pytest.approx(expected["c"], abs=0.05)
+        assert cells["a"] == "kept"
+        assert abs(float(cells["b"])) < 0.01  # nothing drives it
+    assert "moves most: by" in page.locator("#whatif-said").inner_text()
+    page.locator("#whatif-reset").click()
+    assert "Move the slider" in page.locator("#whatif-said").inner_text()
+    assert page.locator("#whatif-table .kept, #whatif-table .moves").count() == 0
+
+
+def test_whether_it_predicts_and_who_acts_together(show, modelled):  # noqa: F811
+    page = show(modelled)
+    assert page.locator("#predict .now").count() == 5  # four nodes and the key
+    assert "driven nodes are predicted better" in page.locator("#predict-said").inner_text()
+    page.evaluate("openPanel(found.find(l => data.names[l.target] === 'c'), null)")
+    parts = em.parts(modelled.series, ["a", "b"], "c", network=modelled, n_surrogates=19)
+    shown = page.locator("#panel .part.unique").count(), page.locator("#panel .part.synergistic").count()
+    assert shown == (2, 1)
+    assert f"{parts.synergistic:.3g}"[:4] in page.locator("#panel").inner_text()
+
+
+def test_power_stands_beside_every_network(show, modelled):  # noqa: F811
+    assert "4 of 5 linear links of" in show(modelled).locator("#answer").inner_text()

@@ -513,6 +513,45 @@ def test_pictures_in_every_layout(screen, recording, kind):
     assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
 
 
+def test_a_change_is_followed_by_the_model(screen, recording):
+    screen.open(recording)
+    screen.run(**QUICK)
+    screen.done()
+    screen.page.locator("[data-view=whatif]").click()
+    screen.page.wait_for_selector(".answer .said", timeout=30_000)
+    first = screen.text(".answer .said")
+    assert "A change of a by 1 of one sample moves b by" in first
+    assert screen.page.locator(".answer .chart .band").count() == 1
+    assert "Every link of the network is a cause" in screen.text(".answer ul")
+    screen.page.locator("[name=target]").select_option("c")
+    screen.page.wait_for_function(
+        "was => document.querySelector('.answer .said')?.textContent !== was", arg=first
+    )
+    assert "moves c by" in screen.text(".answer .said")
+    screen.page.locator("[name=change]").fill("0")
+    screen.page.locator("[name=change]").press("Tab")
+    screen.page.wait_for_selector(".answer .note")
+    assert "change=0.0 is not possible" in screen.text(".answer .note")
+    assert screen.noise.pop().endswith("400 (Bad Request)")
+
+
+def test_power_of_a_run(screen, recording):
+    screen.open(recording)
+    screen.run(**QUICK)
+    screen.done()
+    screen.page.locator("[data-view=power]").click()
+    screen.page.wait_for_selector(".answer .said", timeout=30_000)
+    first = screen.text(".answer .said")
+    assert "With 300 samples linear links of at least" in first
+    screen.page.locator("[name=te]").fill("0.01")
+    screen.page.locator("[name=te]").press("Tab")
+    screen.page.wait_for_function(
+        "was => document.querySelector('.answer .said')?.textContent !== was", arg=first
+    )
+    assert "A linear link of 0.01 nats is found" in screen.text(".answer .said")
+    assert screen.page.locator(".answer .chart .mark").count() == 1
+
+
 def test_notes_stand_on_the_report_that_is_saved(screen, recording):
     screen.open(recording)
     screen.run(**QUICK)

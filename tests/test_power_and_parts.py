@@ -30,14 +30,39 @@ def simulated(n, coupling, level, repetitions, rng):
 @pytest.mark.parametrize(("n", "coupling", "level"), [(30, 0.6, 0.05), (60, 0.4, 0.01), (200, 0.2, 0.01)])
 def test_power_is_that_of_simulations(n, coupling, level):
     te = np.log(1 + coupling**2) / 2
-    predicted = em.plan(te=te, samples=n + 1, level=level).of(te)
+    predicted = em.plan(te=te, samples=n + 1, level=level, test="linear").of(te)
     assert predicted == pytest.approx(simulated(n, coupling, level, 1500, np.random.default_rng(n)), abs=0.04)
 
 
 def test_no_link_is_found_at_the_level():
-    assert em.plan(samples=100, level=0.01).of(1e-12) == pytest.approx(0.01, abs=1e-6)
-    assert em.plan(samples=100, level=0.01, max_lag=5).of(1e-12) == pytest.approx(0.002, abs=1e-6)
-    assert em.plan(samples=100, level=0.05, states=3).of(1e-12) == pytest.approx(0.05, abs=1e-6)
+    linear = {"samples": 100, "test": "linear"}
+    assert em.plan(level=0.01, **linear).of(1e-12) == pytest.approx(0.01, abs=1e-6)
+    assert em.plan(level=0.01, max_lag=5, **linear).of(1e-12) == pytest.approx(0.002, abs=1e-6)
+    assert em.plan(level=0.05, states=3, max_lag=1, **linear).of(1e-12) == pytest.approx(0.05, abs=1e-6)
+    assert 0.02 < em.plan(level=0.05, samples=100).of(1e-12) <= 0.055  # shifts make it careful
+
+
+def test_levels_and_lags_are_those_of_infer():
+    assert em.plan(nodes=10, te=0.02).level == 0.01
+    assert em.plan(nodes=20, te=0.02).level == pytest.approx(1 / 380)
+    assert em.plan(te=0.02).lags == 5
+    with pytest.raises(em.InputError, match="test='shift' is not known"):
+        em.plan(te=0.02, test="shift")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n", "own", "coupling", "lag"), [(200, 0.5, 0.25, 1), (300, 0.0, 0.2, 2), (1000, 0.5, 0.1, 3)]
+)
+def test_power_is_that_of_infer(n, own, coupling, lag):
+    te = (
+        np.log(1 + coupling**2 / (1 - own**2)) / 2
+    )  # at lags over 1 the own past says next to nothing of the source
+    found = 0
+    for seed in range(300):
+        series = em.simulate.var("a>b", n=n, own=own, coupling=coupling, lags=lag, seed=40_000 + seed)
+        found += "a" in em.infer(series, max_lag=5).parents["b"]
+    assert em.plan(te=te, samples=n).of(te) == pytest.approx(found / 300, abs=0.1)
 
 
 def test_samples_needed_and_smallest_are_inverse():
@@ -51,19 +76,20 @@ def test_power_of_a_recording_and_of_a_network():
     series = em.simulate.var("a>b, b>c", n=300, seed=0)
     found = em.power(series)
     assert found.smallest == pytest.approx(em.plan(nodes=3, samples=300).smallest)
-    assert "With 300 samples links of at least" in found.sentence
+    assert "With 300 samples linear links of at least" in found.sentence
     assert len(found.table) == 6
     net = em.infer(series, score="tea", estimator="gaussian", max_lag=3)
     with_lags = em.power(net, links=[("a", "c")])
-    assert with_lags.lags == 3
-    assert with_lags.smallest > found.smallest
+    assert (with_lags.lags, with_lags.level) == (3, 0.01)
+    assert with_lags.smallest > em.plan(samples=300, test="linear").smallest
+    assert em.power(em.infer(series)).smallest == pytest.approx(found.smallest, rel=0.1)
     two = em.power(em.Series([series.values[:150], series.values[150:]], names=series.names))
-    assert two.used_samples == 298
+    assert two.used_samples == 290
 
 
 def test_power_from_a_pilot():
     pilot = em.simulate.var("a>b", n=500, coupling=0.3, seed=0)
-    found = em.power(fit(pilot, pilot.truth), samples=[20, 200], n=40, n_surrogates=0)
+    found = em.power(fit(pilot, pilot.truth), samples=[20, 200], n=40, estimator="gaussian", n_surrogates=0)
     assert found.table.power.iloc[1] > 0.9 > found.table.power.iloc[0]
     assert 20 < found.samples_needed("a", "b") < 200
     assert found.table.te.iloc[0] == pytest.approx(
@@ -228,7 +254,7 @@ def test_power_and_parts_draw_themselves(kind, tmp_path):
     ask = {
         "power": lambda: em.power(series),
         "by samples": lambda: em.plan(te=0.05),
-        "pilot": lambda: em.power(fit(series, series.truth), samples=[50, 100], n=10, n_surrogates=0),
+        "pilot": lambda: em.power(fit(series, series.truth), samples=[50, 100], n=10),
         "parts": lambda: em.parts(series, ["a", "b"], "c", n_surrogates=19),
     }
     found = ask[kind]()
@@ -273,7 +299,7 @@ def test_power_on_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     em.simulate.var("a>b", n=200, seed=0).to_dataframe().to_csv("pilot.csv", index=False)
     assert main(["power", "pilot.csv", "--te", "0.02", "--out", "power.png"]) == 0
-    assert "A link of 0.02 nats is found" in capsys.readouterr().out
+    assert "A linear link of 0.02 nats is found" in capsys.readouterr().out
     assert main(["power", "--nodes", "10", "--te", "0.02", "--json"]) == 0
     assert (
         json.loads(capsys.readouterr().out)["samples_needed"] == em.plan(nodes=10, te=0.02).samples_needed()

@@ -8,6 +8,8 @@ PLACES = {
     "scorer of events": "enmesh.events.scorer",
     "diagnose": "enmesh.inference.diagnostics:diagnose",
     "plan": "enmesh.inference.plan",
+    "outlook": "enmesh.model.page:outlook",
+    "power": "enmesh.model.power:power",
     "progress": "enmesh.inference.progress:Progress",
     "stability": "enmesh.sureness.stability:stability",
 }

@@ -289,6 +289,8 @@ ACTIONS: dict[str, Callable[[Session, dict[str, Any]], Awaitable[Any]]] = {
     "cost": lambda session, given: session.cost(given.get("recording"), form.checked(given.get("values", {}))),
     "remove": lambda session, given: session.remove(given.get("recording")),
     "cancel": lambda session, given: session.cancel(given.get("run")),
+    "whatif": lambda session, given: session.of_run("whatif", given.get("run"), given),
+    "power": lambda session, given: session.of_run("power", given.get("run"), given),
     "example": _example, "run": _run, "resume": _resume, "note": _note, "keep": _keep,
 }  # fmt: skip
 

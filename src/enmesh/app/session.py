@@ -240,6 +240,16 @@ class Session:
         one = self.recording(key)
         return await self.ask("cost", values=values, cwd=one["cwd"], file=one["file"])
 
+    async def of_run(self, job: str, key: Any, given: dict[str, Any]) -> Any:
+        """Ask about the network of a finished run."""
+        run = self.run(key)
+        folder, recording = (
+            str(self.result(run["id"], "network.json").parent),
+            self.recording(run["recording"]),
+        )
+        about = {name: recording[name] for name in ("cwd", "file", "example")}
+        return await self.ask(job, values=run["values"], folder=folder, given=given, **about)
+
     async def cards(self, names: list[str]) -> None:
         """Draw the cards of the examples, one after the other."""
         for name in names:

@@ -1,7 +1,7 @@
 """A process that reads, prepares and infers for the page. It can be killed: what a run has finished is in its store.
 
-It is asked and answers in lines of JSON, and ends with whoever started it. A new part of the page, such as what a
-model says of a change, is one more function in ``JOBS``.
+It is asked and answers in lines of JSON, and ends with whoever started it. A new part of the page
+is one more function in ``JOBS``.
 """
 
 import json
@@ -26,10 +26,11 @@ from enmesh.data.files import write_series
 from enmesh.data.table import visible
 from enmesh.draw.report.words import headline, standing
 from enmesh.draw.subject import LEVEL
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 from enmesh.options import plain
 
 PAUSE, PAUSE_OF_LINKS = 0.15, 0.7  # seconds between reports of progress, and of links found so far
+MOST_STEPS = 200  # of an effect
 POINTS = 120  # of the lines on the cards of examples
 SO_FAR = """SELECT answers.id, answers.kind, answers.question, answers.answer FROM
     (SELECT rowid AS id, * FROM answers WHERE rowid > ? AND kind IN ('drivers', 'test') ORDER BY rowid) AS answers"""
@@ -46,6 +47,7 @@ class Worker:
     def __init__(self, questions: TextIO, answers: TextIO):
         self._jobs: queue.Queue[dict[str, Any]] = queue.Queue()
         self._answers, self.reader = answers, look.Reader()
+        self.models: dict[str, em.Model] = {}
         threading.Thread(target=self._listen, args=(questions,), daemon=True).start()
 
     def _listen(self, questions: TextIO) -> None:
@@ -191,9 +193,67 @@ def picture(worker: Worker, tell: Tell, *, network: str, path: str, kind: str, t
     return path
 
 
+def whatif(
+    worker: Worker,
+    tell: Tell,
+    *,
+    cwd: str,
+    file: str,
+    values: dict[str, Any],
+    folder: str,
+    example: str,
+    given: Any,
+) -> Any:
+    """Say what a change of a node does to another, by the fitted network."""
+    model = _model(worker, cwd, file, values, folder)
+    try:
+        change, horizon = float(given["change"]), int(given["horizon"])
+    except (KeyError, TypeError, ValueError):
+        raise InputError("give the change as a number, and the horizon as a whole one") from None
+    ends = str(given.get("source")), str(given.get("target"))
+    refuse_if(horizon > MOST_STEPS, f"horizon={horizon} is too far here; give at most {MOST_STEPS}")
+    found = model.effect(*ends, change, horizon, hold=bool(given.get("hold")))
+    rows = zip(found.total.index, found.total, found.low, found.high, found.direct["total"])
+    return {"sentence": found.sentence, "assumed": found.assumptions, "rows": plain(list(rows), look.DIGITS)}
+
+
+def _model(worker: Worker, cwd: str, file: str, values: dict[str, Any], folder: str) -> em.Model:
+    """Return the fitted network of a run; the last one is kept."""
+    if folder not in worker.models:
+        os.chdir(cwd)
+        series = build.recording(form.typed(form.words_of(file, form.checked(values))))
+        worker.models = {folder: em.Network.from_json(Path(folder) / "network.json").fit(series)}
+    return worker.models[folder]
+
+
+def power(
+    worker: Worker,
+    tell: Tell,
+    *,
+    cwd: str,
+    file: str,
+    values: dict[str, Any],
+    folder: str,
+    example: str,
+    given: Any,
+) -> Any:
+    """Say which links the recording of a run could show, and how many samples a weaker one needs."""
+    try:
+        te = float(given["te"]) if given.get("te") else None
+    except (TypeError, ValueError):
+        raise InputError("give the transfer entropy as a number of nats, such as 0.02") from None
+    found = em.power(em.Network.from_json(Path(folder) / "network.json"), te=te)
+    curve = found.curve()
+    return {
+        "sentence": found.sentence, "by": str(curve.index.name), "share": found.share,
+        "at": found.samples_needed() if te else found.smallest,
+        "points": plain([list(map(float, curve.index)), curve.tolist()], look.DIGITS),
+    }  # fmt: skip
+
+
 JOBS: dict[str, Callable[..., Any]] = {
     "look": seen, "cost": cost, "example": example, "card": card, "run": infer, "page": page, "several": several,
-    "picture": picture,
+    "picture": picture, "whatif": whatif, "power": power,
 }  # fmt: skip
 
 

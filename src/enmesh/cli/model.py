@@ -31,9 +31,9 @@ WHATIF = a.group(
 POWER = a.group(
     "Options",
     te=(float, "NATS", "Transfer entropy of a link whose number of samples is wanted."),
-    level=(float, "X", "Error level per link; 0.01.", 0.01),
+    level=(float, "X", "Error level per link; that of infer."),
     share=(float, "X", "Probability with which a link is to be found; 0.8.", 0.8),
-    max_lag=(int, "N", "Lags that will be searched; 1.", 1),
+    max_lag=(int, "N", "Lags that will be searched; 5."),
     nodes=(int, "N", "Number of nodes, without a recording."),
     samples=(int, "N", "Number of samples, without a recording.", "--samples"),
 )

@@ -87,7 +87,13 @@ def network(
     for sentence in answer.sentences(found):
         say(f"  {sentence}")
     if len(shown) or found.removed:
-        say(" ".join(filter(None, [f"How sure: {answer.surety(found)}.", answer.feedback(found)])))
+        say(
+            " ".join(
+                filter(
+                    None, [f"How sure: {answer.surety(found)}.", answer.feedback(found), answer.reach(found)]
+                )
+            )
+        )
     if len(shown):
         table([*map(str, shown)], shown.itertuples(index=False))
     if truth is not None:

@@ -14,11 +14,11 @@ import numpy as np
 
 from enmesh.draw.cautions import plan, repeated
 from enmesh.draw.subject import LEVEL, Network
+from enmesh.late import room
 
 SENTENCES = 3
 ERRORS, STRAIGHT = 2.0, 2 / 3  # standard errors that make a sign, and the least share on a straight line
 CHI2 = 5.991464547107979  # 95 % point of chi-square with two degrees of freedom
-POWER = 0.8  # share of links of the smallest detectable size that a test finds
 LONG = ((86400.0, "day"), (3600.0, "h"), (60.0, "min"))
 PLURAL = ("day", "week", "month", "year", "sample")
 
@@ -123,13 +123,7 @@ def _nothing(network: Network) -> list[str]:
     if len(network.names) < 2:
         return ["A link needs two nodes."]
     said = ["No node was found to drive another; that is no proof that none does."]
-    least = smallest(network)
-    if least is not None:
-        size = network.provenance["samples"]
-        said.append(
-            f"With {size:,} samples, 4 of 5 linear links of {least:.2g} nats would be found; weaker ones are "
-            f"often missed. About {4 * size:,} samples would show links of {least / 4:.2g} nats."
-        )
+    said += filter(None, [reach(network)])
     tested = [c for c in network.candidates if math.isfinite(c.p_value)]
     if tested:
         near = min(tested, key=lambda c: (c.p_value, c.source, c.target))
@@ -140,41 +134,29 @@ def _nothing(network: Network) -> list[str]:
     return said
 
 
-def smallest(network: Network) -> float | None:
-    """Return the transfer entropy in nats that a linear test at the network's level finds in 80 % of cases.
+def reach(network: Network) -> str:
+    """Return which links the recording could show at all, and how many samples would show weaker ones."""
+    samples = network.provenance.get("samples")
+    if not isinstance(samples, int) or "events" in network.provenance or len(network.names) < 2:
+        return ""
+    found = room("power")(network)
+    if not math.isfinite(found.smallest):
+        return f"{samples:,} samples are too few to show a link; record more."
+    fewer = found.smallest / 4
+    return (
+        f"With {samples:,} samples, 4 of 5 linear links of {found.smallest:.2g} nats would be found; weaker ones are "
+        f"often missed. About {round_up(found.samples_needed(fewer)):,} samples would show links of {fewer:.2g} nats."
+    )
 
-    Under a link of size T the statistic 2 N T is noncentral chi-square, with as many degrees of freedom as lags are
-    tested together and noncentrality 2 N T. None where the number of samples or the level is not known.
+
+def round_up(count: int) -> int:
+    """Return a number of two digits and zeros that is not smaller.
+
+    >>> round_up(1234), round_up(99)
+    (1300, 99)
     """
-    samples, level = network.provenance.get("samples"), level_of(network)
-    if not isinstance(samples, int) or level is None:
-        return None
-    used = samples - max((max(c.lags) for c in network.candidates), default=1)
-    together = Counter(len(c.lags) for c in network.candidates).most_common(1) or [(1, 0)]
-    return detectable(used, level, together[0][0]) if used > 0 else None
-
-
-def detectable(samples: int, level: float, dof: int = 1, power: float = POWER) -> float:
-    """Return the smallest transfer entropy in nats that a linear test finds with a probability ``power``.
-
-    >>> round(detectable(1000, 0.01), 5)
-    0.00584
-    """
-    from scipy.optimize import brentq
-    from scipy.stats import chi2, ncx2
-
-    bound = float(chi2.isf(level, dof))
-    wanted = brentq(lambda size: float(ncx2.sf(bound, dof, size)) - power, 1e-6, 100.0 + 10 * bound)
-    return float(wanted) / (2 * samples)
-
-
-def level_of(network: Network) -> float | None:
-    """Return the error rate of a single link that the network was inferred at; None where it is not known."""
-    score = network.options.get("score") or {}
-    level, alpha = score.get("level"), score.get("alpha")
-    if isinstance(level, (int, float)):
-        return float(level)
-    return 1 - alpha if isinstance(alpha, (int, float)) and 0.5 <= alpha < 1 else None
+    unit = 10 ** max(0, len(str(count)) - 2)
+    return -(-count // unit) * unit
 
 
 def loops(network: Network) -> list[tuple[str, ...]]:

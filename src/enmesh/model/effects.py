@@ -366,11 +366,14 @@ def _spaced(starts: np.ndarray, most: int) -> np.ndarray:
 class _Asked(Protocol):
     """A question about runs: which nodes matter, how far, and what is read from them."""
 
-    model: "Model"
-    horizon: int
-    only: tuple[int, ...]
-    quiet: bool
-
+    @property
+    def model(self) -> "Model": ...
+    @property
+    def horizon(self) -> int: ...
+    @property
+    def only(self) -> tuple[int, ...]: ...
+    @property
+    def quiet(self) -> bool: ...
     def read(self, worlds: Worlds) -> dict[str, np.ndarray]: ...
 
 
@@ -419,7 +422,9 @@ def _draws(
     of both (delta method); the shape is that of results with coefficients that are drawn.
     """
     nodes, rng = {i: ask.model.nodes[i] for i in ask.only}, np.random.default_rng([seed, 6])
-    together = rows is not None and not ask.quiet and all(len(node.rows) for node in nodes.values())
+    together = (
+        rows is not None and not graph and not ask.quiet and all(len(node.rows) for node in nodes.values())
+    )
     slopes = {} if graph else _slopes(ask, starts, seed)
     made = {}
     for name, off in _averages(ask, _spaced(starts, FEW_STARTS), seed, sets).items():
@@ -427,7 +432,7 @@ def _draws(
         moved = (each[name] - mean) / len(each[name])
         own = {} if graph else {i: node.influences(slopes[name][i]) for i, node in nodes.items()}
         doubt = off.var(axis=0) if graph else sum((one**2).sum(axis=0) for one in own.values())
-        if together and not graph:
+        if together and rows is not None:
             for i, one in own.items():
                 np.add.at(moved, np.searchsorted(rows, nodes[i].rows).clip(max=len(moved) - 1), one)
             variance = _of_sum(moved)
@@ -445,15 +450,18 @@ def _draws(
 def _of_sum(values: np.ndarray) -> np.ndarray:
     """Return the variance of the sum over time of each column ``(time, K)``.
 
-    The long-run variance of what a line through the value before leaves, made up for that (Andrews and Monahan 1992).
+    The long-run variance of what a line through the value before leaves, made up for that (Andrews and Monahan 1992),
+    and for being estimated itself: as limits of 95 % are wider then (Kiefer and Vogelsang 2005).
     """
-    if len(values) < 4:
+    n = len(values)
+    if n < 4:
         return np.zeros(values.shape[1])
     before, after = values[:-1], values[1:]
     size = (before**2).sum(axis=0)
     steady = np.clip((before * after).sum(axis=0) / np.where(size > 0, size, 1), -STEADIEST, STEADIEST)
     left, ends = after - steady * before, np.array([0, len(after)])
-    return len(values) * np.array([long_run_variance(one, ends) for one in left.T]) / (1 - steady) ** 2
+    width = 1 + 2.9694 / 1.96 * (1 + round(n ** (1 / 3))) / n  # Bartlett's weights
+    return n * width**2 * np.array([long_run_variance(one, ends) for one in left.T]) / (1 - steady) ** 2
 
 
 def _limits(

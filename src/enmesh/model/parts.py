@@ -319,16 +319,34 @@ def parts(
         rule == "surd" and used != "states",
         "rule='surd' is for states; cut the series into bins (discretise)",
     )
-    measure: Callable[[_Samples], dict[Atom, float]] = {
-        "gaussian": _gaussian,
-        "basis": lambda some: _by_basis(some, kind),
-        "states": lambda some: _by_counting(some, rule),
-    }[used]
+    measure = _measure(used, kind, rule)
     found, count = measure(samples), whole("n_surrogates", n_surrogates, 19)
     null = _shifted(samples, measure, found, count, seed)
     boot = _resampled(samples, measure, count, seed)
     frame = _table(ends, found, null, boot, level_of(confidence))
     return Parts(tuple(ends), name, tuple(given), float(sum(found.values())), frame, used, rule, confidence)
+
+
+def _measure(used: str, kind: str, rule: str) -> Callable[[_Samples], dict[Atom, float]]:
+    known: dict[str, Callable[[_Samples], dict[Atom, float]]] = {
+        "gaussian": _gaussian,
+        "basis": lambda some: _by_basis(some, kind),
+        "states": lambda some: _by_counting(some, rule),
+    }
+    return known[used]
+
+
+def measured(
+    series: Series, sources: Sequence[str], target: str, network: Any
+) -> list[tuple[str, str, float]]:
+    """Return part, kind and nats of what sources tell of a target, without tests and limits."""
+    samples, used, kind, _ = _sampled(series, sources, target, network, None)
+    found = _measure(used, kind, "lattice")(samples)
+    return [(_words(atom, sources), kind_of(atom), value) for atom, value in found.items()]
+
+
+def _words(atom: Atom, ends: Sequence[str]) -> str:
+    return " | ".join(" + ".join(ends[i] for i in one) for one in atom)
 
 
 def _table(
@@ -347,8 +365,9 @@ def _table(
         between = value + np.quantile(off, low), value + np.quantile(off, high)
         reached = null[atom] >= value - ROUNDING if kind_of(atom) != UNIQUE else value - off <= ROUNDING
         reached |= value <= 0
-        words = " | ".join(" + ".join(ends[i] for i in one) for one in atom)
-        rows.append((words, kind_of(atom), value, *between, (1 + int(reached.sum())) / (1 + count)))
+        rows.append(
+            (_words(atom, ends), kind_of(atom), value, *between, (1 + int(reached.sum())) / (1 + count))
+        )
     frame = pd.DataFrame(rows, columns=["part", "kind", "value", "low", "high", "p_value"])
     rank = frame.kind.map({REDUNDANT: 0, UNIQUE: 1, SYNERGISTIC: 2})
     return frame.iloc[np.argsort(rank.to_numpy(), kind="stable")].reset_index(drop=True)

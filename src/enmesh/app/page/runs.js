@@ -1,9 +1,11 @@
 // A run: its progress and the network as it grows; then the report, pictures, notes, export, and runs side by side.
 
-// The views of a finished run. What a model says of a change, or what could have been found, is one more row here.
+// The views of a finished run.
 const VIEWS = [
   ['report', 'Report', (run) => frame(`runs/${run.id}/report#network`, `Report of ${run.title}`)],
   ['pictures', 'Pictures', picturesView],
+  ['whatif', 'What if', whatIfView],
+  ['power', 'Power', powerView],
   ['notes', 'Notes', notesView],
   ['repeat', 'Repeat', (run) => make('div', { class: 'inside' }, make('p', {}, 'These lines give the same network again.'), repeatLines(run.command, run.python, exampleOf(run)))],
 ];
@@ -102,6 +104,55 @@ function picturesView(run) {
   const choose = make('select', { id: 'layout', 'aria-label': 'Layout', onchange: () => draw(choose.value) }, ...data.kinds.map((kind) => make('option', { value: kind }, LAYOUTS[kind])));
   draw(data.kinds[0]);
   return make('div', { class: 'inside' }, make('p', {}, make('label', {}, 'Layout ', choose)), box);
+}
+
+// A form that asks as soon as something in it changes; `draw` shows the answer.
+function asking(action, run, fields, draw) {
+  const shown = make('div', { class: 'answer', 'aria-live': 'polite' }, make('p', {}, 'Asking …'));
+  let last = 0;
+  const send = async () => {
+    const mine = ++last, given = Object.fromEntries(fields.map((field) => [field.name, field.type === 'checkbox' ? field.checked : field.value]));
+    shown.classList.add('busy');
+    const answer = await ask(action, { run: run.id, ...given }).catch((error) => ({ refused: error.message }));
+    if (mine !== last) return;
+    shown.classList.remove('busy');
+    shown.replaceChildren(...(answer.refused ? [make('p', { class: 'note' }, answer.refused)] : draw(answer)));
+  };
+  for (const field of fields) field.addEventListener('change', send);
+  send();
+  return make('div', { class: 'inside' }, make('p', { class: 'form' }, ...fields.map((field) => make('label', {}, `${field.dataset.says} `, field, ' '))), shown);
+}
+
+function input(name, says, more) { return make(more.options ? 'select' : 'input', { name, 'data-says': says, ...more, options: null }, ...(more.options ?? []).map((value) => make('option', { value, selected: value === more.value }, value))); }
+
+function whatIfView(run) {
+  if (!run.names.length) return make('p', { class: 'inside' }, 'The nodes of this run are not known.');
+  const [source, target] = run.arrows[0] ?? [run.names[0], run.names.at(-1)];
+  const fields = [input('source', 'Change', { options: run.names, value: source }), input('change', 'by', { type: 'number', step: 'any', value: 1 }), input('target', 'and see', { options: run.names, value: target }),
+    input('horizon', 'over samples', { type: 'number', min: 1, max: 200, value: 10 }), input('hold', 'kept up', { type: 'checkbox' })];
+  return asking('whatif', run, fields, ({ sentence, assumed, rows }) => [make('p', { class: 'said' }, sentence),
+    lineChart('Effect at each sample', rows.map((row) => row[0]), rows.map((row) => row[1]), rows.map((row) => [row[2], row[3]]), 'samples after the change'),
+    make('p', {}, 'This assumes:'), make('ul', {}, ...assumed.map((one) => make('li', {}, one)))]);
+}
+
+function powerView(run) {
+  const fields = [input('te', 'Transfer entropy of a link (nats)', { type: 'number', min: 0, step: 'any', placeholder: 'such as 0.02' })];
+  return asking('power', run, fields, ({ sentence, by, at, share, points }) => [make('p', { class: 'said' }, sentence),
+    lineChart('Probability to find a link', points[0].map(Math.log), points[1], null, by === 'te' ? 'transfer entropy (nats)' : 'samples', { at: Math.log(at), share, ends: [0, 1], text: (x) => (by === 'te' ? Number(Math.exp(x).toPrecision(2)) : Math.round(Math.exp(x)).toLocaleString('en')) })]);
+}
+
+// A line with its limits; with `mark` the place where it reaches a share.
+function lineChart(label, xs, ys, limits, below, mark = null) {
+  const [wide, tall, left, foot] = [640, 260, 60, 44], every = [...ys, 0, ...(limits ?? []).flat()].filter((value) => value !== null);
+  const [low, high] = mark?.ends ?? [Math.min(...every), Math.max(...every)], text = mark?.text ?? ((value) => value);
+  const x = (value) => left + (value - xs[0]) / (xs.at(-1) - xs[0] || 1) * (wide - left - 14), y = (value) => 8 + (high - value) / (high - low || 1) * (tall - foot - 8);
+  const path = (values) => `M${xs.map((one, k) => `${x(one).toFixed(1)} ${y(values[k]).toFixed(1)}`).join('L')}`;
+  const drawn = [low, (low + high) / 2, high].flatMap((value) => [make('line', { class: 'rule', x1: left, x2: wide - 14, y1: y(value), y2: y(value) }), make('text', { x: left - 8, y: y(value) + 4, 'text-anchor': 'end' }, String(Number(value.toPrecision(2))))]);
+  if (limits) drawn.push(make('path', { class: 'band', d: `${path(limits.map(([one]) => one))}L${[...xs].reverse().map((one, k) => `${x(one).toFixed(1)} ${y(limits.at(-1 - k)[1]).toFixed(1)}`).join('L')}Z` }));
+  drawn.push(make('path', { class: 'line', d: path(ys) }));
+  if (mark) drawn.push(make('circle', { class: 'mark', cx: x(mark.at), cy: y(mark.share), r: 5 }), make('text', { x: x(mark.at) + 9, y: y(mark.share) + 15 }, String(text(mark.at))));
+  for (const place of [0, 0.5, 1]) { const value = xs[0] + place * (xs.at(-1) - xs[0]); drawn.push(make('text', { x: x(value), y: tall - 26, 'text-anchor': ['start', 'middle', 'end'][2 * place] }, String(text(place === 0.5 && !mark ? Math.round(value) : value)))); }
+  return make('svg', { class: 'chart', viewBox: `0 0 ${wide} ${tall}`, role: 'img', 'aria-label': label }, ...drawn, make('text', { x: (wide + left) / 2, y: tall - 6, 'text-anchor': 'middle' }, below));
 }
 
 function notesView(run) {

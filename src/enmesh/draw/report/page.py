@@ -43,10 +43,11 @@ from enmesh.draw.shapes import POINTS, THIN, Edge, extremes
 from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
 from enmesh.draw.tags import tag_size
 from enmesh.errors import refuse_if
+from enmesh.late import room
 from enmesh.options import plain
 
 PICTURE = ("base.js", "panel.js", "ways.js", "graph.js", "view.js", "export.js")
-SCRIPTS = (*PICTURE, "table.js", "timegraph.js", "charts.js", "paper.js", "start.js")
+SCRIPTS = (*PICTURE, "table.js", "timegraph.js", "charts.js", "outlook.js", "paper.js", "start.js")
 # How the page calls what a result knows of its origin; other keys are shown as they are.
 KNOWN = {
     "file": "file", "date": "date", "command": "command", "data": "digest of the data", "nodes": "nodes",
@@ -143,11 +144,15 @@ def page(
     ``notes`` (paragraphs between blank lines) and ``first`` before all else; ``said`` takes the place of the headline.
     The nodes stand at ``places``, where they are given.
     """
-    network = network.with_evidence()
+    network, outlook = network.with_evidence(), room("outlook")(network)
     facts = words.facts(network)
     sentences = TOLD_IF.sub(lambda item: f"<li>{item[2]}" if item[1] in facts else "", asset("body.html"))
     body = Template(sentences).substitute(
-        _parts(network), notes=more.own_notes(notes), first=first, more=_events(network) + sections
+        _parts(network),
+        notes=more.own_notes(notes),
+        first=first,
+        more=_events(network) + sections,
+        outlook=asset("outlook.html") if outlook else "",
     )
     name = title or words.recording(network)
     headline = said or words.headline(network)
@@ -159,7 +164,7 @@ def page(
         body=body,
         style=asset("page.css"),
         script="\n".join([*map(asset, SCRIPTS[:-1]), script, asset(SCRIPTS[-1])]),
-        data=embed(contents(network, places=places)),
+        data=embed(contents(network, places=places) | {"outlook": outlook}),
     )
     return sealed(html)
 
@@ -197,7 +202,7 @@ def answer_section(network: Network, steps: list[cautions.Step]) -> str:
     told = f"About 1 in {round(1 / LEVEL)} solid links is expected to be false." if sure.solid else ""
     parts = [f"<h2>In words</h2><ul class=said>{said}</ul>"]
     if len(network) or sure.left_out:
-        more_ = "".join(f"<p>{text(part)}</p>" for part in (told, feedback) if part)
+        more_ = "".join(f"<p>{text(part)}</p>" for part in (told, feedback, answer.reach(network)) if part)
         parts.append(f"<h2>How sure</h2><p class=sure><b>{text(sure)}</b></p>{more_}")
     if steps:
         count = f"{len(steps)} caution{'s' * (len(steps) > 1)}"

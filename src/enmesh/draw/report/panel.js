@@ -78,6 +78,7 @@ function pictures(link) {
   if (behind?.lags?.length) drawn_.push(['Lags', `Another measure: each lag alone, by quadratic regression; it differs from the ${number(link.te, 4)} ${NATS} of the link, in which all lags are tested together. Grey: 95 % of chance at one lag.`, lagChart(behind, link.lags)]);
   if (link.hist) drawn_.push(['Chance', behind?.null ? 'Line: measured. Bars: the distribution without the link, chi-square scaled to the p-value.' : 'Line: measured. Bars: surrogates, in which the link is broken.', histogram(link, 340, 110)]);
   if (behind?.local?.length) drawn_.push(['Over time', 'Local transfer entropy, averaged over pieces of the recording. Dashed: its mean.', localChart(behind)]);
+  if (typeof partsOf === 'function') drawn_.push(...partsOf(link)); // the network alone has no model
   return drawn_.map(([title, caption, picture]) => make('figure', { class: 'chart' }, make('b', {}, title), picture, make('small', {}, caption)));
 }
 

@@ -18,4 +18,4 @@ function later([start, ...rest]) {
   start();
   setTimeout(later, 0, rest);
 }
-requestAnimationFrame(() => setTimeout(later, 0, [startNulls, startMatrix, startSeries, startEmbedding]));
+requestAnimationFrame(() => setTimeout(later, 0, [startOutlook, startNulls, startMatrix, startSeries, startEmbedding]));
