@@ -69,9 +69,7 @@ def infer(given: a.Given) -> None:
     Examples
       enmesh infer recording.csv
       enmesh infer recording.csv --out results/ --format graphml
-      enmesh infer recording.csv --estimator gaussian --score tea --jobs 2
       enmesh infer recording.csv --level 0.05 --acyclic --context temperature
-      enmesh infer recording.csv --acyclic --require a:b --forbid c:a
       enmesh infer prices.csv --time sort --time ignore
       cat recording.csv | enmesh infer - --out results/
       enmesh infer one.csv two.csv --time seconds --columns heart,chest --json

@@ -145,13 +145,13 @@ class _Drawn(NamedTuple):
 def _drawn_ladder(lags: int, partners: int) -> _Drawn:
     from scipy.special import chdtrc, ndtri
 
-    from enmesh.links.known import RESPONSES
-    from enmesh.links.ladder import FUNCTIONS, SHIFTS, TOGETHER, WEIGHTS
+    from enmesh.links.known import FUNCTIONS
+    from enmesh.links.ladder import SHIFTS, TOGETHER, WEIGHTS
 
     rng = np.random.default_rng(0)
     shifts = STEADY * SHIFTS
     features = FUNCTIONS + partners
-    z = rng.standard_normal((DRAWS, lags, features, RESPONSES))
+    z = rng.standard_normal((DRAWS, lags, features, FUNCTIONS))
     z[:, 0, 0, 0] = rng.permutation(ndtri((np.arange(DRAWS) + 0.5) / DRAWS))
     curve = [0, 1, *range(FUNCTIONS, features)]
     chosen = [z[:, :, :1, :1], z[:, :, curve, :1], z[:, :, :2, 1:2], z]
