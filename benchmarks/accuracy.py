@@ -22,12 +22,7 @@ from joblib import Parallel, delayed
 import enmesh as em
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
-STRUCTURES = {
-    "chain": "a>b>c",
-    "fork": "a>b, a>c",
-    "collider": "a>c, b>c",
-    "diamond": "a>b, a>c, b>d, c>d",
-}
+STRUCTURES = {"chain": "a>b>c", "fork": "a>b, a>c", "collider": "a>c, b>c", "diamond": "a>b, a>c, b>d, c>d"}
 
 
 class Case(NamedTuple):
@@ -92,9 +87,7 @@ def simulated(seeds: int = 10) -> Iterator[Case]:
         yield known("logistic maps, 5 nodes, lags 1 to 4", series)
     for seed in range(seeds):
         graph = {"a": [], "b": ["a"], "c": ["a"], "d": ["b", "c"], "e": ["d"]}
-        yield known(
-            "logistic maps, 5 nodes, lag 1", em.simulate.coupled_map(graph, n=1000, noise=0.01, seed=seed)
-        )
+        yield known("logistic maps, 5 nodes, lag 1", em.simulate.coupled_map(graph, n=1000, noise=0.01, seed=seed))
     for dt in (0.2, 0.05):
         for name, graph in STRUCTURES.items():
             for seed in range(9 if dt == 0.2 else 4):
@@ -134,8 +127,7 @@ def judged(case: Case, estimator: em.KSG | None = None) -> dict:
     true = found & case.links.keys()
     timed = [edge for edge in true if case.links[edge]]
     right = sum(
-        abs(lags[names[s], names[t]] - case.links[s, t][0]) <= (2 if case.links[s, t][0] > 20 else 0)
-        for s, t in timed
+        abs(lags[names[s], names[t]] - case.links[s, t][0]) <= (2 if case.links[s, t][0] > 20 else 0) for s, t in timed
     )
     return {
         "set": case.set,
@@ -152,9 +144,7 @@ def f1(true: int, false: int, missed: int) -> float:
 def all_judged(asked: list[tuple[Case, em.KSG | None]], jobs: int) -> list[dict]:
     """Judge cases side by side, and say how far it is."""
     found = []
-    for row in Parallel(n_jobs=jobs, batch_size=1, return_as="generator")(
-        delayed(judged)(*one) for one in asked
-    ):
+    for row in Parallel(n_jobs=jobs, batch_size=1, return_as="generator")(delayed(judged)(*one) for one in asked):
         found.append(row)
         print(f"\r{len(found)} of {len(asked)} recordings", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
@@ -177,9 +167,7 @@ def default_table(cases: list[Case], jobs: int) -> Iterator[str]:
 
 
 SCALINGS = tuple(
-    em.KSG(normalise=scaling, residual=residual)
-    for residual in ("none", "quadratic")
-    for scaling in ("zscore", "rank")
+    em.KSG(normalise=scaling, residual=residual) for residual in ("none", "quadratic") for scaling in ("zscore", "rank")
 )
 
 

@@ -177,10 +177,7 @@ MEMBERS = {
     "Regression(fourier), F": Member(em.Regression("fourier"), null="f"),
     "KSG(rank)": Member(em.KSG(normalise="rank")),
     "KSG(rank), noise of t(2)": Member(em.KSG(normalise="rank"), heavy_tailed),
-    **{
-        f"KSG({kind} residuals)": Member(em.KSG(residual=kind))
-        for kind in ("linear", "quadratic", "features")
-    },
+    **{f"KSG({kind} residuals)": Member(em.KSG(residual=kind)) for kind in ("linear", "quadratic", "features")},
     "Combined()": Member(em.Combined()),
     "Mixed(), numbers": Member(em.Mixed(), repeats=400),
     "Mixed(), states and numbers": Member(em.Mixed(), states_and_numbers, repeats=400),
@@ -254,14 +251,7 @@ def best_lag_p_value(estimator, count, max_lag, given, n, seed):
     """p-value of the best lag of an unrelated source; of several surrogates that reach it alike, some at random."""
     series = unrelated(n, seed, estimator.discrete)
     test = em.significance(
-        series,
-        "a",
-        "b",
-        given=given,
-        estimator=estimator,
-        max_lag=max_lag,
-        n_surrogates=count,
-        seed=seed,
+        series, "a", "b", given=given, estimator=estimator, max_lag=max_lag, n_surrogates=count, seed=seed
     )
     if not count:
         return test.p_value
@@ -286,9 +276,7 @@ ESTIMATORS = {"Gaussian": em.Gaussian(), "KSG": em.KSG()}
 
 def fires(estimator, surrogate, coefficient, n, seed, count=39):
     series = uncoupled(n, coefficient, seed)
-    test = em.significance(
-        series, "a", "b", estimator=estimator, surrogate=surrogate, n_surrogates=count, seed=seed
-    )
+    test = em.significance(series, "a", "b", estimator=estimator, surrogate=surrogate, n_surrogates=count, seed=seed)
     return test.p_value <= 0.05
 
 
@@ -299,9 +287,7 @@ def false_positive_rate(estimator, surrogate, coefficient, repeats, n_jobs, n=30
 
 
 def spurious_table(scale, n_jobs):
-    yield (
-        "| score | N | " + " | ".join(f"alpha {a} (nominal {1 - a:.2f})" for a in ALPHAS) + " | repetitions |"
-    )
+    yield ("| score | N | " + " | ".join(f"alpha {a} (nominal {1 - a:.2f})" for a in ALPHAS) + " | repetitions |")
     yield "|---|---|---|---|---|---|"
     for name, (make_score, repeats) in SCORES.items():
         repeats = max(20, int(repeats * scale))
@@ -341,9 +327,7 @@ def surrogate_table(scale, n_jobs):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions, printed only")
     parser.add_argument("--jobs", type=int, default=2, help="processes; -1: one per core")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS), help="these tables")

@@ -125,10 +125,7 @@ def peers(values, parents, change):
         how = {"graph_type": "stationary_dag", "X": [(0, -horizon)], "Y": [(2, 0)], "verbosity": 0}
         asked = CausalEffects(graph_of(parents), **how)
         frame = pp.DataFrame(values)
-        models = {
-            "linear": LinearRegression(),
-            "quadratic": make_pipeline(PolynomialFeatures(2), LinearRegression()),
-        }
+        models = {"linear": LinearRegression(), "quadratic": make_pipeline(PolynomialFeatures(2), LinearRegression())}
         for name, model in models.items():
             asked.fit_total_effect(frame, model, adjustment_set="optimal")
             high, low = (np.ravel(asked.predict_total_effect(at + by)) for by in (change, 0.0))
@@ -169,9 +166,7 @@ def coverage(repetitions, held=(False,)):
     for what in ("system", "effect", "horizon", "change"):
         print(frame.groupby(what).coverage.mean().round(4).to_dict())
     inside = frame.coverage.between(0.93, 0.97).mean()
-    print(
-        f"coverage of all: {frame.coverage.mean():.4f}, {frame.coverage.min():.3f} to {frame.coverage.max():.3f}"
-    )
+    print(f"coverage of all: {frame.coverage.mean():.4f}, {frame.coverage.min():.3f} to {frame.coverage.max():.3f}")
     print(f"{inside:.0%} of the cells within .93 to .97")
 
 
@@ -186,11 +181,7 @@ def beside(repetitions):
             found = ours(values, parents, change, False, seed, own_past=1).total[list(HORIZONS)].to_numpy()
             for who, each in {"enmesh": found, **peers(values, parents, change)}.items():
                 errors.setdefault(who, []).append((each - mean) ** 2)
-        print(
-            name,
-            {who: np.sqrt(np.mean(each, axis=0)).round(4).tolist() for who, each in errors.items()},
-            flush=True,
-        )
+        print(name, {who: np.sqrt(np.mean(each, axis=0)).round(4).tolist() for who, each in errors.items()}, flush=True)
 
 
 if __name__ == "__main__":

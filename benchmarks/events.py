@@ -83,17 +83,11 @@ NULLS = {
 
 
 def values(repeats, n_jobs):
-    for n, lx, truth in [
-        (10_000, 1, (0.5190, 0.0227)),
-        (10_000, 2, (0.4980, 0.0199)),
-        (10_000, 3, (0.4835, 0.0171)),
-    ]:
+    for n, lx, truth in [(10_000, 1, (0.5190, 0.0227)), (10_000, 2, (0.4980, 0.0199)), (10_000, 3, (0.4835, 0.0171))]:
 
         def one(seed, n=n, lx=lx):
             pair = em.simulate.coupled_events("a>b", duration=n / 1.256, seed=seed)
-            return em.transfer_entropy(
-                pair, "a", "b", estimator=em.PointProcess(target_history=lx, seed=seed)
-            )
+            return em.transfer_entropy(pair, "a", "b", estimator=em.PointProcess(target_history=lx, seed=seed))
 
         found = Parallel(n_jobs=n_jobs)(delayed(one)(seed) for seed in range(repeats))
         print(
@@ -105,9 +99,7 @@ def values(repeats, n_jobs):
         print(f"independent, {n} events: {np.mean(found):.4f} +- {np.std(found, ddof=1):.4f}")
     family = daughters(10_000, 0)
     for given in ((), "m"):
-        print(
-            f"daughters given {given or 'nothing'}: {em.transfer_entropy(family, 'a', 'b', given=given):.4f}"
-        )
+        print(f"daughters given {given or 'nothing'}: {em.transfer_entropy(family, 'a', 'b', given=given):.4f}")
 
 
 JIDT = "infodynamics.measures.spiking.integration.TransferEntropyCalculatorSpikingIntegration"
@@ -185,18 +177,14 @@ def p_value(make, given, n, seed):
     how = em.PointProcess(condition_history=2 if make is far_behind else 1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        test = em.significance(
-            make(n, seed), "a", "b", given=given, estimator=how, n_surrogates=99, seed=seed
-        )
+        test = em.significance(make(n, seed), "a", "b", given=given, estimator=how, n_surrogates=99, seed=seed)
     return test.p_value
 
 
 def levels(repeats, n_jobs, first=0, n=500):
     from scipy.stats import kstest
 
-    print(
-        "| unrelated trains | target events | p at most .01 | .05 | .10 | KS test of uniformity | repetitions |"
-    )
+    print("| unrelated trains | target events | p at most .01 | .05 | .10 | KS test of uniformity | repetitions |")
     print("|---|---|---|---|---|---|---|")
     for what, (make, given) in NULLS.items():
         seeds = range(first, first + repeats)
@@ -226,10 +214,7 @@ def networks(repeats, n_jobs):
     for seed in range(max(1, repeats // 10)):
         eight = em.simulate.coupled_events(EIGHT, duration=890, seed=seed)
         f1, false, missed = right(eight, em.infer(eight, n_jobs=n_jobs))
-        print(
-            f"eight neurons {seed}, {len(eight)} spikes: F1 {f1:.2f} false {false} missed {missed}",
-            flush=True,
-        )
+        print(f"eight neurons {seed}, {len(eight)} spikes: F1 {f1:.2f} false {false} missed {missed}", flush=True)
 
 
 def speed(device):

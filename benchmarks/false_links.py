@@ -62,9 +62,7 @@ def trends(rng, n, m):
 
 
 def common_period(rng, n, m):
-    return ar(0.5)(rng, n, m) + 2 * np.sin(
-        2 * np.pi * np.arange(n)[:, None] / 25 + rng.uniform(0, 2 * np.pi, m)
-    )
+    return ar(0.5)(rng, n, m) + 2 * np.sin(2 * np.pi * np.arange(n)[:, None] / 25 + rng.uniform(0, 2 * np.pi, m))
 
 
 def common_variance(rng, n, m):
@@ -108,9 +106,7 @@ def one_period(rng, n, m):
 
 def roessler(rng, n, m):
     nodes = {f"x{i}": [] for i in range(m)}
-    return em.simulate.coupled_flow(
-        nodes, n=n, system="rossler", dt=0.3, seed=int(rng.integers(2**31))
-    ).values
+    return em.simulate.coupled_flow(nodes, n=n, system="rossler", dt=0.3, seed=int(rng.integers(2**31))).values
 
 
 def chain(states: int, order: int):
@@ -176,9 +172,7 @@ REMEDIES = {
 }
 
 
-def found(
-    process: str, n: int, m: int, seed: int, remedy: bool, features: str | None
-) -> tuple[int, tuple[str, ...]]:
+def found(process: str, n: int, m: int, seed: int, remedy: bool, features: str | None) -> tuple[int, tuple[str, ...]]:
     """Return the number of links found, and what was warned of."""
     rng = np.random.default_rng([seed, n, m, list(PROCESSES).index(process)])
     values = PROCESSES[process](rng, n, m)
@@ -219,8 +213,7 @@ def main() -> None:
         rates, warned = [], set()
         for n in options.samples:
             here = Parallel(n_jobs=options.jobs, batch_size=1)(
-                delayed(found)(name, n, options.nodes, seed, options.remedy, options.regression)
-                for seed in seeds
+                delayed(found)(name, n, options.nodes, seed, options.remedy, options.regression) for seed in seeds
             )
             rate = sum(count for count, _ in here) / (pairs * len(seeds))
             digits = 2 if level < 0.001 else 0

@@ -219,9 +219,7 @@ def cells(settings: dict[str, systems.Setting], methods: dict[str, float], seeds
     return [cell for *_, cell in sorted(found, key=lambda one: one[:2])]
 
 
-def run(
-    todo: list[Cell], results: Results, settings: dict[str, systems.Setting], options: argparse.Namespace
-) -> None:
+def run(todo: list[Cell], results: Results, settings: dict[str, systems.Setting], options: argparse.Namespace) -> None:
     """Ask the cells side by side, keep every row, and stop cleanly when the time is over."""
     began, running, done = time.monotonic(), {}, 0
     pool, jobs, close = executor(options)
@@ -246,9 +244,7 @@ def run(
             results.add(future.result())
             done += 1
         print(f"\r{done} done, {time.monotonic() - began:.0f} s  ", end="", file=sys.stderr, flush=True)
-    print(
-        f"\n{done} of {len(todo)} cells; {'stopped' if running or left <= 0 else 'the end'}", file=sys.stderr
-    )
+    print(f"\n{done} of {len(todo)} cells; {'stopped' if running or left <= 0 else 'the end'}", file=sys.stderr)
     close()
 
 
@@ -260,17 +256,11 @@ def executor(options: argparse.Namespace) -> tuple[Any, int, Callable[[], None]]
 
     local = options.dask == "local"
     place = (
-        LocalCluster(n_workers=options.jobs, threads_per_worker=1, dashboard_address=None)
-        if local
-        else options.dask
+        LocalCluster(n_workers=options.jobs, threads_per_worker=1, dashboard_address=None) if local else options.dask
     )
     client = Client(place)
     client.wait_for_workers(1)
-    return (
-        client.get_executor(pure=False),
-        sum(client.nthreads().values()),
-        place.close if local else client.close,
-    )
+    return (client.get_executor(pure=False), sum(client.nthreads().values()), place.close if local else client.close)
 
 
 def end_children() -> None:
@@ -301,9 +291,7 @@ def methods(options: argparse.Namespace) -> dict[str, float]:
     part = 0.5 if options.quick else 1
     found = {name: part * each.size for name, each in peers.METHODS.items() if each.group == "field"}
     if options.slow:
-        found = dict.fromkeys(
-            [*BESIDE, *(n for n, each in peers.METHODS.items() if each.group == "slow")], np.inf
-        )
+        found = dict.fromkeys([*BESIDE, *(n for n, each in peers.METHODS.items() if each.group == "slow")], np.inf)
     if options.methods:
         found = dict.fromkeys(options.methods, np.inf)
     for name in list(found):
@@ -317,15 +305,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--results", type=Path, help="file of results, one line for each cell")
     parser.add_argument("--data", type=Path, default=systems.accuracy.SHARED, help="folder of public files")
-    parser.add_argument(
-        "--only", nargs="*", default=[""], help="settings, beginnings of their names, or groups"
-    )
+    parser.add_argument("--only", nargs="*", default=[""], help="settings, beginnings of their names, or groups")
     parser.add_argument("--methods", nargs="*", help="names of methods, then asked at any size")
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument(
-        "--limit", type=float, help="CPU seconds that one cell may take (200; quick 10; slow 500)"
-    )
+    parser.add_argument("--limit", type=float, help="CPU seconds that one cell may take (200; quick 10; slow 500)")
     parser.add_argument("--stop-after", type=float, default=float("inf"), help="seconds")
     parser.add_argument("--dask", help="address of a scheduler, or 'local'")
     parser.add_argument("--quick", action="store_true")

@@ -100,9 +100,7 @@ class Summary:
     def __init__(self, record: Record, settings: Settings):
         self.record, self.settings = record, settings
         there = {data for data, *_ in record}
-        self.names = [
-            name for name in dict.fromkeys([*settings, *(data for data, *_ in record)]) if name in there
-        ]
+        self.names = [name for name in dict.fromkeys([*settings, *(data for data, *_ in record)]) if name in there]
         asked = {method for _, method, _ in record}
         self.answers = [
             (name, words)
@@ -197,9 +195,7 @@ def lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in made)
 
 
-def marked(
-    rows: list[list[str]], values: list[list[float | None]], lowest: Iterable[int] = ()
-) -> list[list[str]]:
+def marked(rows: list[list[str]], values: list[list[float | None]], lowest: Iterable[int] = ()) -> list[list[str]]:
     """Return rows of cells with the best value of each column in bold: the smallest in the ``lowest`` columns."""
     low, made = set(lowest), [list(row) for row in rows]
     for column in range(max(map(len, values), default=0)):
@@ -253,9 +249,7 @@ def common(summary: Summary, names: list[str]) -> tuple[list[str], list[Answer]]
 
 
 def number(value: float) -> str:
-    return (
-        f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2f}".replace("0.", ".")
-    )
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}" if value >= 1 else f"{value:.2f}".replace("0.", ".")
 
 
 def false_table(summary: Summary, names: list[str]) -> str:
@@ -368,16 +362,12 @@ def parts(record: Record, slow: Record, settings: Settings) -> dict[str, str]:
     made |= {"slow-run": run_line(beside), "slow": slow_table(beside)}
     for kind in ("var", "map"):
         names = [name for name in asked["networks"] if f"Novelli {kind}" in name]
-        made[kind] = share_table(
-            summary, names, [name.split(", ", 1)[1].replace(" nodes, T =", ",") for name in names]
-        )
+        made[kind] = share_table(summary, names, [name.split(", ", 1)[1].replace(" nodes, T =", ",") for name in names])
     made["systems"] = share_table(
         summary, asked["systems"], [name.replace(", T = ", ", ") for name in asked["systems"]]
     )
     made["variants"] = share_table(summary, asked["variants"], asked["variants"])
-    made["files"] = share_table(
-        summary, asked["files"], [name.removeprefix("file: ") for name in asked["files"]]
-    )
+    made["files"] = share_table(summary, asked["files"], [name.removeprefix("file: ") for name in asked["files"]])
     for name in ("networks", "systems", "variants"):
         made[f"{name}-means"] = mean_table(summary, asked[name])
     made["uncoupled"] = false_table(summary, asked["uncoupled"])
@@ -489,17 +479,13 @@ def cost_picture(summary: Summary):
             axis.plot([x] * len(y), y, color=color, lw=0.8, zorder=1)
             for place, height in enumerate(y):
                 look = {"markerfacecolor": "none"} if place else {"label": method}
-                axis.plot(
-                    x, height, marker, color=color, markersize=9 if method == "enmesh" else 6.5, lw=0, **look
-                )
+                axis.plot(x, height, marker, color=color, markersize=9 if method == "enmesh" else 6.5, lw=0, **look)
         axis.set(xscale="log", xlabel="CPU seconds a file", title=f"{title} ({len(names)} settings)")
         axis.grid(alpha=0.2)
     axes[0].set(ylabel="F1", ylim=(0, 1.02))
     handles = {text: handle for axis in axes for handle, text in zip(*axis.get_legend_handles_labels())}
     order = [method for method in MARKS if method in handles]
-    figure.legend(
-        [handles[method] for method in order], order, loc="outside right center", fontsize=8, frameon=False
-    )
+    figure.legend([handles[method] for method in order], order, loc="outside right center", fontsize=8, frameon=False)
     plt.close(figure)
     return figure
 
@@ -517,9 +503,7 @@ def false_picture(summary: Summary):
     for (i, j), value in np.ndenumerate(values):
         if np.isfinite(value):
             dark = value > 150
-            axis.text(
-                j, i, f"{value:.0f}", ha="center", va="center", fontsize=7, color="white" if dark else "black"
-            )
+            axis.text(j, i, f"{value:.0f}", ha="center", va="center", fontsize=7, color="white" if dark else "black")
     axis.set_xticks(range(len(shown)), map(named, shown), rotation=40, ha="right", fontsize=7)
     axis.set_yticks(range(len(names)), [name.removeprefix("uncoupled: ") for name in names], fontsize=7.5)
     axis.set_title("false links per 1,000 pairs that are not coupled")

@@ -162,9 +162,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     quick = parser.parse_args().quick
     device = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
-    print(
-        f"{device['name'].decode()}, {device['multiProcessorCount']} SM, CuPy {cupy.__version__}; times in ms"
-    )
+    print(f"{device['name'].decode()}, {device['multiProcessorCount']} SM, CuPy {cupy.__version__}; times in ms")
     print(
         f"{'case':36} {'target':>7} {'all':>8} {'prepare':>8} {'ask':>8} {'kernel':>8} {'ops':>8} {'bytes':>8} "
         f"{'floor':>7} {'pairs/s':>9} {'CPU index':>10} {'JIDT':>10} {'error':>9}"

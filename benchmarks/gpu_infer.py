@@ -22,13 +22,7 @@ class Busy:
         self.samples = []
         self._process = None
         if shutil.which("nvidia-smi"):
-            command = [
-                "nvidia-smi",
-                "--query-gpu=utilization.gpu",
-                "--format=csv,noheader,nounits",
-                "-lms",
-                "200",
-            ]
+            command = ["nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits", "-lms", "200"]
             self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         return self
 
@@ -45,9 +39,7 @@ def warm_up(estimator):
     embedding = em.Embedding(dim=2)
     for size in range(4):
         given = list("bcd"[:size])
-        em.significance(
-            series, "a", "e", given=given, estimator=estimator, embedding=embedding, n_surrogates=39
-        )
+        em.significance(series, "a", "e", given=given, estimator=estimator, embedding=embedding, n_surrogates=39)
     em.infer(series, score=em.TEE(estimator=estimator, embedding=embedding, alpha=0.9, n_surrogates=19))
 
 
@@ -61,12 +53,7 @@ def run(nodes, samples, device, jobs, max_lag):
     began = time.perf_counter()
     with Busy() as busy:
         network = em.infer(
-            series,
-            score=score,
-            max_parents=3,
-            screen=True if embedding else None,
-            n_jobs=jobs,
-            max_lag=max_lag,
+            series, score=score, max_parents=3, screen=True if embedding else None, n_jobs=jobs, max_lag=max_lag
         )
     seconds = time.perf_counter() - began
     found = {(s, t) for t, some in network.parents.items() for s in some}
@@ -84,9 +71,7 @@ def main():
     parser.add_argument("--samples", type=int, default=10_000)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--jobs", type=int, nargs="*", default=[1])
-    parser.add_argument(
-        "--max-lag", type=int, help="find lags up to this instead of a fixed embedding of dim 2"
-    )
+    parser.add_argument("--max-lag", type=int, help="find lags up to this instead of a fixed embedding of dim 2")
     options = parser.parse_args()
     warnings.simplefilter("ignore", em.HazardWarning)
     for jobs in options.jobs:

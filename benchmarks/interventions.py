@@ -91,15 +91,7 @@ def main(recordings):
             first = far[0]
         far = np.concatenate(far)
         rows.append(
-            (
-                name,
-                kind,
-                len(first),
-                first.max(),
-                (first <= 2).mean(),
-                (far <= 2).mean(),
-                np.sqrt(np.mean(far**2)),
-            )
+            (name, kind, len(first), first.max(), (first <= 2).mean(), (far <= 2).mean(), np.sqrt(np.mean(far**2)))
         )
         print(*rows[-1], flush=True)
     columns = ["system", "kind", "values", "largest_se", "within_2_first", "within_2_all", "rms_se"]

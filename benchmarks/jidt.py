@@ -34,9 +34,7 @@ class Jidt:
         return cls(jar)
 
     def ksg(self, x, y, z, k):
-        calculator = self._calculator(
-            "kraskov.ConditionalMutualInfoCalculatorMultiVariateKraskov1", x, y, z, k=k
-        )
+        calculator = self._calculator("kraskov.ConditionalMutualInfoCalculatorMultiVariateKraskov1", x, y, z, k=k)
         return _Asked(calculator, self.ints)
 
     def gaussian(self, x, y, z):

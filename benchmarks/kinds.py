@@ -46,9 +46,7 @@ def driven(kind: str, nodes: int, seed: int, n: int = 1000) -> tuple[np.ndarray,
     return x[BURN:], linked
 
 
-def together(
-    kind: str, seed: int, n: int = 1000, nodes: int = 8
-) -> tuple[np.ndarray, dict[int, tuple[int, int]]]:
+def together(kind: str, seed: int, n: int = 1000, nodes: int = 8) -> tuple[np.ndarray, dict[int, tuple[int, int]]]:
     """Return four nodes with memory that follow the product, or its sign, of two others at lags 1 to 3."""
     rng = np.random.default_rng([seed, 77])
     half = nodes // 2
@@ -58,9 +56,7 @@ def together(
     for t in range(3, len(x)):
         for target, (a, b) in pairs.items():
             both = x[t - lags[target][0], a] * x[t - lags[target][1], b]
-            x[t, target] += 0.4 * x[t - 1, target] + (
-                0.5 * both if kind == "products" else 0.8 * np.sign(both)
-            )
+            x[t, target] += 0.4 * x[t - 1, target] + (0.5 * both if kind == "products" else 0.8 * np.sign(both))
     return x[BURN:], pairs
 
 
@@ -144,9 +140,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     seeds = range(options.first_seed, options.first_seed + options.seeds)
-    print(
-        "| links | true / false / missed | precision | recall | F1 | CPU s a network |\n|---|---|---|---|---|---|"
-    )
+    print("| links | true / false / missed | precision | recall | F1 | CPU s a network |\n|---|---|---|---|---|---|")
     for name in [*CASES, *PAIRS]:
         if options.only and not name.startswith(tuple(options.only)):
             continue

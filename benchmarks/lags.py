@@ -50,9 +50,7 @@ def table(n, repeats, jobs):
     yield "|---|---|---|---|"
     for max_lag in LAGS:
         for kind in ("one lag", "all lags", "none"):
-            hits = Parallel(n_jobs=jobs)(
-                delayed(found)(n, kind, max_lag, FIRST_SEED + i) for i in range(repeats)
-            )
+            hits = Parallel(n_jobs=jobs)(delayed(found)(n, kind, max_lag, FIRST_SEED + i) for i in range(repeats))
             shares = " | ".join(f"{share:.3f}" for share in np.mean(hits, axis=0))
             yield f"| {max_lag} | {kind} | {shares} |"
 

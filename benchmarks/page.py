@@ -53,9 +53,7 @@ def main():
             print(f"first contentful paint {paint:.0f} ms")
         for what, values in (("q", ["4", "10"]), ("te", ["12", "0"]), ("name", ["region 1", ""])):
             laid, worst, frame, late = tab.evaluate(MEASURE, [what, values])
-            print(
-                f"{what}: laid out {laid:.0f} ms (worst {worst:.0f}), next frame {frame:.0f} ms (worst {late:.0f})"
-            )
+            print(f"{what}: laid out {laid:.0f} ms (worst {worst:.0f}), next frame {frame:.0f} ms (worst {late:.0f})")
         browser.close()
 
 

@@ -104,11 +104,7 @@ def pcmci(values: np.ndarray, max_lag: int, test: str = "ParCorr", plus: bool = 
         found = run.run_pcmci(tau_min=1, tau_max=max_lag)
     p, kept = found["p_matrix"][:, :, 1:], found["graph"][:, :, 1:] == "-->"
     q = run.get_corrected_pvalues(
-        p_matrix=found["p_matrix"],
-        fdr_method="fdr_bh",
-        tau_min=1,
-        tau_max=max_lag,
-        exclude_contemporaneous=True,
+        p_matrix=found["p_matrix"], fdr_method="fdr_bh", tau_min=1, tau_max=max_lag, exclude_contemporaneous=True
     )[:, :, 1:]
     return Found({"p": of_lags(kept, p), "fdr": of_lags(kept & (q <= 0.05), p)}, p.min(axis=2))
 

@@ -36,9 +36,7 @@ MAPS = [(60, 0.05), (80, 0.05), (100, 0.05), (140, 0.05)]  # n, level
 def found(series, level, lags=1):
     """Whether a regression on b's last sample and a's best lag finds the link: F test, p times the lags."""
     how = {"max_lag": lags} if lags > 1 else {}
-    test = em.significance(
-        series, "a", "b", estimator=em.Gaussian(), embedding=em.Embedding(), n_surrogates=0, **how
-    )
+    test = em.significance(series, "a", "b", estimator=em.Gaussian(), embedding=em.Embedding(), n_surrogates=0, **how)
     n = len(series) - lags
     return lags * f_p_value(2 * n * test.value, 1, n, n - 3) <= level
 
@@ -75,9 +73,9 @@ def counted(repetitions):
         )
         n_long = len(series) - 1
         dof = (states - 1) ** 2 * states
-        te = em.transfer_entropy(
-            series, "a", "b", estimator=em.Discrete(), embedding=em.Embedding()
-        ) - dof / (2 * n_long)
+        te = em.transfer_entropy(series, "a", "b", estimator=em.Discrete(), embedding=em.Embedding()) - dof / (
+            2 * n_long
+        )
         predicted = em.plan(te=te, samples=n, level=level, states=states).of(te)
         how = {"estimator": em.Discrete(), "embedding": em.Embedding(), "n_surrogates": 0}
         parts = [series.trials[0][k * (n + 20) : k * (n + 20) + n] for k in range(repetitions)]
@@ -92,9 +90,7 @@ def mapped(repetitions):
     model = fit(pilot, pilot.truth)
     estimator = em.Regression(features="quadratic")
     for n, level in MAPS:
-        predicted = em.power(
-            model, level=level, samples=[n], n=repetitions, estimator=estimator, n_surrogates=199
-        )
+        predicted = em.power(model, level=level, samples=[n], n=repetitions, estimator=estimator, n_surrogates=199)
         row = predicted.table.iloc[0]
         hits = 0
         for seed in range(repetitions):
@@ -112,9 +108,7 @@ if __name__ == "__main__":
         for row in kind(repetitions):
             rows.append((*row, row[4] - row[5]))
             print(*row, flush=True)
-    frame = pd.DataFrame(
-        rows, columns=["kind", "samples", "level", "te", "predicted", "simulated", "difference"]
-    )
+    frame = pd.DataFrame(rows, columns=["kind", "samples", "level", "te", "predicted", "simulated", "difference"])
     print(frame.to_string(float_format="{:.4f}".format))
     near = (frame.difference.abs() <= 0.05).sum()
     print(f"largest difference {frame.difference.abs().max():.3f}, {near} of {len(frame)} within .05")

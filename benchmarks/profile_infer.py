@@ -63,10 +63,7 @@ def neighbours():
 
 RUNS = {
     "five maps, N = 1,000, KSG TEE at lag 1": (maps, neighbours),
-    "Lorenz-96, 10 nodes, N = 1,000, KSG TEE at lag 1, feedback": (
-        lorenz96,
-        lambda: neighbours() | {"acyclic": False},
-    ),
+    "Lorenz-96, 10 nodes, N = 1,000, KSG TEE at lag 1, feedback": (lorenz96, lambda: neighbours() | {"acyclic": False}),
     "20 maps, N = 500, KSG TEE at lag 1": (twenty_maps, neighbours),
     "five maps, N = 1,000, all defaults": (maps, dict),
     "VAR, 12 nodes, N = 800, all defaults": (lambda: var(12, 800), dict),
@@ -120,9 +117,7 @@ def main():
     start = time.process_time()
     network = profile.runcall(infer, options.samples, options.max_lag)
     seconds = time.process_time() - start
-    print(
-        f"{seconds:.1f} s of CPU for {network.evaluated} families and {len(network.candidates)} edge tests\n"
-    )
+    print(f"{seconds:.1f} s of CPU for {network.evaluated} families and {len(network.candidates)} edge tests\n")
     print("| seconds | share | calls | function |\n|---|---|---|---|")
     stats = pstats.Stats(profile).stats
     for (file, line, name), (_, calls, own, _, _) in sorted(stats.items(), key=lambda item: -item[1][2])[:12]:

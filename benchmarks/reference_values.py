@@ -93,14 +93,8 @@ class Reference:
 
 def transfers(ask):
     """Yield what JIDT says of transfer entropies of numbers, with the name of the table it belongs to."""
-    kraskov, gaussian = (
-        "kraskov.TransferEntropyCalculatorKraskov",
-        "gaussian.TransferEntropyCalculatorGaussian",
-    )
-    kernel, given = (
-        "kernel.TransferEntropyCalculatorKernel",
-        "kraskov.ConditionalTransferEntropyCalculatorKraskov",
-    )
+    kraskov, gaussian = ("kraskov.TransferEntropyCalculatorKraskov", "gaussian.TransferEntropyCalculatorGaussian")
+    kernel, given = ("kernel.TransferEntropyCalculatorKernel", "kraskov.ConditionalTransferEntropyCalculatorKraskov")
     for source, target in (*permutations(range(3), 2), (0, 3), (3, 0)):
         pair = {"source": source, "target": target}
         for own, other, theiler in ((1, 1, 0), (2, 2, 0), (3, 1, 0), (1, 1, 10), (2, 1, 20)):
@@ -131,9 +125,7 @@ def expected(jidt, values, symbols, chaos):
         for x, y in (([0], [1]), ([0], [3]), ([0, 1], [2, 3]), ([0], [1, 2, 3])):
             for algorithm in (1, 2):
                 name = f"kraskov.MutualInfoCalculatorMultiVariateKraskov{algorithm}"
-                told[f"mi_ksg{algorithm}"].append(
-                    {"x": x, "y": y, "K": k, "mi": ask.dependence(name, x, y, k=k)}
-                )
+                told[f"mi_ksg{algorithm}"].append({"x": x, "y": y, "K": k, "mi": ask.dependence(name, x, y, k=k)})
         mi = ask.dependence("kraskov.MultiInfoCalculatorKraskov2", range(4), k=k)
         told["total_ksg2"].append({"K": k, "mi": mi})
     ask = Reference(jidt, chaos)

@@ -82,18 +82,8 @@ def readers(rng: random.Random, folder: Path) -> Iterator[Try]:
     from tests.test_fuzz import SEEDS, WORDS
 
     seeds = {kind: make() for kind, make in SEEDS.items() if kind != "json"}
-    options = {
-        "time": ["sort", "ignore", False, "a"],
-        "missing": ["drop", "interpolate:2"],
-        "trials": [False, "a"],
-    }
-    options |= {
-        "transpose": [True, False],
-        "rows": ["2:9"],
-        "na": ["-1"],
-        "drop_constant": [True],
-        "resample": [0.5],
-    }
+    options = {"time": ["sort", "ignore", False, "a"], "missing": ["drop", "interpolate:2"], "trials": [False, "a"]}
+    options |= {"transpose": [True, False], "rows": ["2:9"], "na": ["-1"], "drop_constant": [True], "resample": [0.5]}
     while True:
         kind = rng.choice(list(seeds))
         path = folder / f"x.{kind}"
@@ -181,20 +171,7 @@ ODD = [
     ["a"],
     ("a", "b"),
 ]
-ODD += [
-    np.float32(0.95),
-    True,
-    False,
-    10**20,
-    -5,
-    "99",
-    [("a", "b")],
-    {"b": ["a"]},
-    b"x",
-    object,
-    np.ones(3),
-    "a>b",
-]
+ODD += [np.float32(0.95), True, False, 10**20, -5, "99", [("a", "b")], {"b": ["a"]}, b"x", object, np.ones(3), "a>b"]
 
 
 def columns(rng: random.Random) -> Any:
@@ -227,39 +204,9 @@ def columns(rng: random.Random) -> Any:
 
 def calls(rng: random.Random, folder: Path) -> Iterator[Try]:
     """Functions on odd data with odd and usual options, computed to their end."""
-    words = (
-        "estimator",
-        "score",
-        "max_lag",
-        "n_surrogates",
-        "seed",
-        "max_parents",
-        "acyclic",
-        "required",
-        "forbidden",
-    )
-    words += (
-        "tiers",
-        "candidates",
-        "search",
-        "given",
-        "embedding",
-        "n_jobs",
-        "screen",
-        "missing",
-        "n",
-        "level",
-    )
-    estimators = [
-        em.Gaussian(),
-        em.KSG(),
-        em.Discrete(),
-        em.Mixed(),
-        em.Kernel(),
-        em.Ordinal(),
-        "gaussian",
-        "ksg",
-    ]
+    words = ("estimator", "score", "max_lag", "n_surrogates", "seed", "max_parents", "acyclic", "required", "forbidden")
+    words += ("tiers", "candidates", "search", "given", "embedding", "n_jobs", "screen", "missing", "n", "level")
+    estimators = [em.Gaussian(), em.KSG(), em.Discrete(), em.Mixed(), em.Kernel(), em.Ordinal(), "gaussian", "ksg"]
     while True:
         try:
             data, estimator = columns(rng), rng.choice(estimators)
@@ -267,34 +214,22 @@ def calls(rng: random.Random, folder: Path) -> Iterator[Try]:
             continue
         how: dict[str, Any] = {rng.choice(words): rng.choice(ODD) for _ in range(rng.choice([0, 0, 1, 2]))}
         how.setdefault("estimator", estimator)
-        graph = rng.choice(
-            ["a>b", "a>b, b>c", {"c": ["a", "b"]}, [("a", "c")], "a, b, c", np.eye(3) * 0, {"a": None}]
-        )
+        graph = rng.choice(["a>b", "a>b, b>c", {"c": ["a", "b"]}, [("a", "c")], "a, b, c", np.eye(3) * 0, {"a": None}])
         score = rng.choice([em.TEA, em.TEE, em.TE, partial(em.Criterion, "bic")])
         method = rng.choice(estimators[:-2])
         yield rng.choice(
             [
-                lambda data=data, how=how: em.transfer_entropy(
-                    data, "a", "b", **_only(how, "given", "embedding")
-                ),
+                lambda data=data, how=how: em.transfer_entropy(data, "a", "b", **_only(how, "given", "embedding")),
                 lambda data=data, how=how: em.significance(
                     data, "a", "b", n_surrogates=9, **_only(how, "given", "embedding", "seed")
                 ),
                 lambda data=data, graph=graph, score=score, method=method: em.score(
                     data, graph, score(estimator=method, embedding=em.Embedding())
                 ),
-                lambda data=data, how=how: em.compare(
-                    data, data, 5, **QUICK | _but(how, "estimator", "given", "n")
-                ),
-                lambda data=data, how=how: em.te_matrix(
-                    data, **_only(how, "embedding", "n_surrogates", "seed")
-                ),
-                lambda data=data, how=how: em.infer(
-                    data, **QUICK | _but(how, "given", "n", "level", "missing")
-                ),
-                lambda data=data, how=how: em.lag_profile(
-                    data, "a", "b", max_lag=2, **_only(how, "given", "seed")
-                ),
+                lambda data=data, how=how: em.compare(data, data, 5, **QUICK | _but(how, "estimator", "given", "n")),
+                lambda data=data, how=how: em.te_matrix(data, **_only(how, "embedding", "n_surrogates", "seed")),
+                lambda data=data, how=how: em.infer(data, **QUICK | _but(how, "given", "n", "level", "missing")),
+                lambda data=data, how=how: em.lag_profile(data, "a", "b", max_lag=2, **_only(how, "given", "seed")),
                 lambda data=data, how=how: em.interval(data, "a", "b", **_only(how, "given", "seed")),
             ]
         )
@@ -310,32 +245,10 @@ def _but(how: dict[str, Any], *words: str) -> dict[str, Any]:
 
 def graphs(rng: random.Random, folder: Path) -> Iterator[Try]:
     """Graphs as text and as objects, simulated and scored."""
-    marks = [
-        "a",
-        "b",
-        "c",
-        "d",
-        ">",
-        "->",
-        ",",
-        " ",
-        "<",
-        ":",
-        ";",
-        "\n",
-        "|",
-        "{",
-        "x y",
-        ">>",
-        "é",
-        "\u200b",
-        "1",
-    ]
+    marks = ["a", "b", "c", "d", ">", "->", ",", " ", "<", ":", ";", "\n", "|", "{", "x y", ">>", "é", "\u200b", "1"]
     while True:
         text = "".join(rng.choice(marks) for _ in range(rng.randint(1, 9)))
-        odd = rng.choice(
-            [text, text, text, [(rng.choice(ODD), "b")], {"a": rng.choice(ODD)}, rng.choice(ODD)]
-        )
+        odd = rng.choice([text, text, text, [(rng.choice(ODD), "b")], {"a": rng.choice(ODD)}, rng.choice(ODD)])
         simulate = rng.choice([em.simulate.var, em.simulate.coupled_map, em.simulate.boolean])
         yield rng.choice([lambda o=odd, s=simulate: s(o, n=20), lambda o=odd: em.score(SERIES, o, PLAIN)])
 
@@ -372,28 +285,8 @@ def lines(rng: random.Random, folder: Path) -> Iterator[Try]:
         "--rows",
         "--dim",
     ]
-    flags += [
-        "--season",
-        "--bins",
-        "--mask",
-        "--trials",
-        "--na",
-        "--given",
-        "--seed",
-        "--require",
-        "--tiers",
-        "--dims",
-    ]
-    flags += [
-        "--decimal",
-        "--skip",
-        "--sfreq",
-        "--resample",
-        "--pivot",
-        "--sheet",
-        "--detrend",
-        "--drop-constant",
-    ]
+    flags += ["--season", "--bins", "--mask", "--trials", "--na", "--given", "--seed", "--require", "--tiers", "--dims"]
+    flags += ["--decimal", "--skip", "--sfreq", "--resample", "--pivot", "--sheet", "--detrend", "--drop-constant"]
     words = [
         "1",
         "2",
@@ -412,44 +305,22 @@ def lines(rng: random.Random, folder: Path) -> Iterator[Try]:
         "1:50",
         "1e9",
     ]
-    words += [
-        "99999999999999999999",
-        "nan",
-        ",",
-        "a,b",
-        "",
-        "'",
-        "%d",
-        "\x1b[2J",
-        "a=1,b=2",
-        "|",
-        "a | b",
-        "none",
-    ]
+    words += ["99999999999999999999", "nan", ",", "a,b", "", "'", "%d", "\x1b[2J", "a=1,b=2", "|", "a | b", "none"]
 
     def attempt(typed: list[str]) -> None:
         err = io.StringIO()
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(err):
             code = main(typed)
-        said = [
-            line for line in err.getvalue().splitlines() if "warning:" not in line and "compiling" not in line
-        ]
+        said = [line for line in err.getvalue().splitlines() if "warning:" not in line and "compiling" not in line]
         if code not in (0, 2) or "enmesh: unexpected" in err.getvalue() or len(said) > 1:
             raise ValueError(f"exit code {code}: {err.getvalue()[:300]} of {typed}")
         if code == 2:
             raise em.InputError(said[0] if said else "refused")
 
     while True:
-        command = rng.choice(
-            [["te", "d.csv", "a", "b"], ["score", "d.csv", "--graph", "a>b"], ["embed", "d.csv"]]
-        )
-        command = rng.choice(
-            [command, ["lags", "d.csv", "a", "b"], ["te", "d.csv", *rng.choices(words, k=2)]]
-        )
-        typed = [
-            *command,
-            *(one for _ in range(rng.randint(0, 2)) for one in (rng.choice(flags), rng.choice(words))),
-        ]
+        command = rng.choice([["te", "d.csv", "a", "b"], ["score", "d.csv", "--graph", "a>b"], ["embed", "d.csv"]])
+        command = rng.choice([command, ["lags", "d.csv", "a", "b"], ["te", "d.csv", *rng.choices(words, k=2)]])
+        typed = [*command, *(one for _ in range(rng.randint(0, 2)) for one in (rng.choice(flags), rng.choice(words)))]
         yield lambda typed=typed: attempt(typed)
 
 
@@ -466,9 +337,7 @@ def inputs(count: int, out: Path, seed: int, only: str = "") -> None:
     def alarm(number: int, frame: object) -> None:
         raise TooSlow
 
-    signal.signal(
-        signal.SIGPROF, alarm
-    )  # processor time: that of the clock depends on what else the machine does
+    signal.signal(signal.SIGPROF, alarm)  # processor time: that of the clock depends on what else the machine does
     warnings.simplefilter("ignore")
     rows = []
     for name, (make, share) in KINDS.items():
@@ -512,9 +381,7 @@ def inputs(count: int, out: Path, seed: int, only: str = "") -> None:
 def plain(network: em.Network) -> str:
     """Return what must be the same whenever a run is resumed."""
     kept = json.loads(network.to_json())
-    return json.dumps(
-        {name: kept[name] for name in ("parents", "local", "candidates", "choices", "score", "gap")}
-    )
+    return json.dumps({name: kept[name] for name in ("parents", "local", "candidates", "choices", "score", "gap")})
 
 
 def recording(nodes: int) -> em.Series:
@@ -528,9 +395,7 @@ def flips(count: int, out: Path, seed: int) -> None:
     warnings.simplefilter("ignore")
     rng, found = random.Random(seed), Counter[str]()
     series = em.simulate.var("a>b, b>c", n=150, seed=1)
-    how: dict[str, Any] = {
-        "score": em.TEE(estimator=em.Gaussian(), embedding=em.Embedding(), n_surrogates=199)
-    }
+    how: dict[str, Any] = {"score": em.TEE(estimator=em.Gaussian(), embedding=em.Embedding(), n_surrogates=199)}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.db"
         truth = plain(em.infer(series, store=path, progress=False, **how))
@@ -596,11 +461,7 @@ def kills(count: int, out: Path, seed: int) -> None:
                 done["same"] += done["open"] * same
                 done["other"] += done["open"] * (not same)
                 done["open"] = 0
-        row = {
-            "what": f"kills of a run with {nodes} nodes",
-            "tried": done["kills"],
-            "same network": done["same"],
-        }
+        row = {"what": f"kills of a run with {nodes} nodes", "tried": done["kills"], "same network": done["same"]}
         rows.append(row | {"another network": done["other"], "seconds of a run": round(seconds, 1)})
         print(rows[-1], flush=True)
     write(out / "reliability-kills.csv", rows)
@@ -608,17 +469,7 @@ def kills(count: int, out: Path, seed: int) -> None:
 
 def started(path: Path, result: Path, nodes: int) -> subprocess.Popen[str]:
     """Start a job and return once it is at work."""
-    line = [
-        sys.executable,
-        __file__,
-        "job",
-        "--store",
-        str(path),
-        "--result",
-        str(result),
-        "--nodes",
-        str(nodes),
-    ]
+    line = [sys.executable, __file__, "job", "--store", str(path), "--result", str(result), "--nodes", str(nodes)]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     process.stdout.readline()
@@ -634,9 +485,7 @@ def write(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("inputs", "flips", "kills", "all", "job"))
     parser.add_argument("--count", type=int, help="20,000 inputs, 500 flips or 100 kills by default")
     parser.add_argument("--seed", type=int, default=0)

@@ -113,9 +113,7 @@ def estimate(make, n, seed, estimator):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=200, help="data sets a cell")
     parser.add_argument("--jobs", type=int, default=1, help="processes; -1: one per core")
     options = parser.parse_args()

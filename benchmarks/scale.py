@@ -59,9 +59,7 @@ def seconds(work) -> float:
 
 def megabytes() -> tuple[float, float]:
     """Peak memory of this process and of the largest worker."""
-    return tuple(
-        resource.getrusage(who).ru_maxrss / 1e3 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    )
+    return tuple(resource.getrusage(who).ru_maxrss / 1e3 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
 
 
 def cost():
@@ -76,10 +74,7 @@ def cost():
             run(tee.test(Link(0, 3, ())))
             family = min(seconds(lambda scorer=linear: scorer.family_score(0, (1, 2))) for _ in range(20))
             tests = [
-                min(
-                    seconds(lambda given=given, scorer=tee: run(scorer.test(Link(2, 3, given))))
-                    for _ in range(3)
-                )
+                min(seconds(lambda given=given, scorer=tee: run(scorer.test(Link(2, 3, given)))) for _ in range(3))
                 for given in ((), (0,), (0, 1))
             ]
         print(f"{n:>7} {family:>20.6f} {tests[0]:>18.3f} {tests[1]:>8.3f} {tests[2]:>8.3f}", flush=True)
@@ -91,9 +86,7 @@ def overhead():
     scorer = GAUSSIAN.bind(series)
     with single_thread():
         plain = min(seconds(lambda: [scorer.family_score(*family) for family in asked]) for _ in range(3))
-    print(
-        f"{len(asked)} families of Gaussian TEA: {plain / len(asked) * 1e6:.0f} us each by the scorer alone"
-    )
+    print(f"{len(asked)} families of Gaussian TEA: {plain / len(asked) * 1e6:.0f} us each by the scorer alone")
     for label, stored in (("evaluator", False), ("with a store", True)):
         times = []
         for _ in range(3):
@@ -199,9 +192,7 @@ def screening(ksg, n_jobs, coupling, seeds=10):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["cost", "overhead", "workers", "large", "screening"])
     parser.add_argument("--ksg", action="store_true")
     parser.add_argument("--coupling", type=float, default=0.4)

@@ -25,15 +25,7 @@ SIZES = [
     RandomTable(n_nodes=40, max_parents=3, candidates=12, noise=1.0),
     RandomTable(n_nodes=60, max_parents=3, candidates=8),
 ]
-HEURISTICS = [
-    HillClimb(restarts=0),
-    HillClimb(),
-    Tabu(restarts=0),
-    Tabu(),
-    BasinFlooding(),
-    RPDAG(restarts=0),
-    RPDAG(),
-]
+HEURISTICS = [HillClimb(restarts=0), HillClimb(), Tabu(restarts=0), Tabu(), BasinFlooding(), RPDAG(restarts=0), RPDAG()]
 LIMIT = 120.0
 
 
@@ -51,19 +43,8 @@ def sizes() -> None:
         start = time.perf_counter()
         found = Exact(time_limit=LIMIT).run(scores, problem)
         seconds = time.perf_counter() - start
-        cells = [
-            table.n_nodes,
-            table.max_parents,
-            table.candidates or "all",
-            table.noise,
-            found.evaluated,
-        ]
-        cells += [
-            sum(map(len, found.parents)),
-            f"{found.gap:.3f}",
-            "yes" if found.optimal else "no",
-            f"{seconds:.1f}",
-        ]
+        cells = [table.n_nodes, table.max_parents, table.candidates or "all", table.noise, found.evaluated]
+        cells += [sum(map(len, found.parents)), f"{found.gap:.3f}", "yes" if found.optimal else "no", f"{seconds:.1f}"]
         print("|", " | ".join(map(str, cells)), "|", flush=True)
 
 
@@ -83,9 +64,7 @@ def hit_rates(count: int) -> None:
 
 
 if __name__ == "__main__":
-    arguments = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--hit-rates", action="store_true", help="compare the heuristics")
     arguments.add_argument("--tables", type=int, default=100, help="number of random tables (default 100)")
     given = arguments.parse_args()

@@ -179,10 +179,7 @@ def judged(name: str, seed: int) -> dict:
     true = lags.keys() & truth.keys()
     return {
         "counts": (len(true), len(lags) - len(true), len(truth) - len(true)),
-        "lags": (
-            sum(lags[pair] == truth[pair] for pair in true),
-            sum(truth[pair] is not None for pair in true),
-        ),
+        "lags": (sum(lags[pair] == truth[pair] for pair in true), sum(truth[pair] is not None for pair in true)),
         "seconds": spent,
         "gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
     }
@@ -225,9 +222,7 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit", type=float, default=1000)
-    parser.add_argument(
-        "--known-parents", action="store_true", help="of linear networks of one lag for each link"
-    )
+    parser.add_argument("--known-parents", action="store_true", help="of linear networks of one lag for each link")
     parser.add_argument("--case", nargs=2)
     options = parser.parse_args()
     if options.case:
@@ -240,14 +235,10 @@ def main() -> None:
             found, there = np.sum([recall_of_known_parents(name, seed) for seed in seeds], axis=0)
             print(f"{name}: {found} of {there} links, {found / there:.3f}", flush=True)
         return
-    print(
-        "| network | files | precision | recall | true / false / missed | right lags | CPU s a file | GiB |"
-    )
+    print("| network | files | precision | recall | true / false / missed | right lags | CPU s a file | GiB |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
     with ThreadPoolExecutor(options.jobs) as pool:
-        asked = {
-            name: [pool.submit(in_a_process, name, seed, options.limit) for seed in seeds] for name in names
-        }
+        asked = {name: [pool.submit(in_a_process, name, seed, options.limit) for seed in seeds] for name in names}
         for name, futures in asked.items():
             print(row(name, [future.result() for future in futures]), flush=True)
 

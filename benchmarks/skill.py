@@ -44,9 +44,7 @@ SETS = {
     "VAR of 12 nodes": lambda: em.simulate.var(
         ", ".join(f"x{i}>x{(i + 1) % 12}" for i in range(12)), n=1000, coupling=0.3, seed=77
     ),
-    "logistic maps, 6 nodes": lambda: em.simulate.coupled_map(
-        "a>b, b>c, c>d, a>e, e>f", n=1000, noise=0.02, seed=77
-    ),
+    "logistic maps, 6 nodes": lambda: em.simulate.coupled_map("a>b, b>c, c>d, a>e, e>f", n=1000, noise=0.02, seed=77),
     "flows, 3 nodes": lambda: em.simulate.coupled_flow("a>b, b>c", n=2000, dt=0.1, seed=77),
 }
 

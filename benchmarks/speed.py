@@ -181,9 +181,7 @@ def others(jidt):
     x, y, z = var_blocks(10_000, 1)
     batch, order = surrogate(x, "shifts")
     asked = jidt.gaussian(x, y, z)
-    ours, values, theirs, null = in_turns(
-        lambda: em.Gaussian().prepare(y, z).cmi(batch), lambda: asked.null(order)
-    )
+    ours, values, theirs, null = in_turns(lambda: em.Gaussian().prepare(y, z).cmi(batch), lambda: asked.null(order))
     rows.append((f"Gaussian, {SURROGATES} surrogates", theirs, ours, np.abs(values - null).max()))
     rows.append(discrete(jidt))
     table(
@@ -278,9 +276,7 @@ def scaling(top=1_000_000):
             sizes.append(n)
             times.append(seconds)
             rows.append((f"{n:,}", f"{seconds:.3f}", f"{1e6 * seconds / n:.2f}", f"{value:.4f}"))
-    table(
-        "One estimate of the logistic map, dimension 3", ("N", "seconds", "us per point", "value, nats"), rows
-    )
+    table("One estimate of the logistic map, dimension 3", ("N", "seconds", "us per point", "value, nats"), rows)
     growth = np.polyfit(np.log(sizes[1:]), np.log(times[1:]), 1)[0]
     print(f"\ngrowth from N = {sizes[1]:,} on: N^{growth:.2f}")
 
@@ -319,9 +315,7 @@ def resources():
             Neighbours(y, z, threads=threads).ksg(question, K)
             took[threads] = min(took.get(threads, np.inf), time.perf_counter() - start)
         rows.append((name, f"{took[1]:.3f}", f"{took[2]:.3f}", f"{took[1] / took[2]:.2f}"))
-    table(
-        "Threads, N = 20,000, source dim 3 (seconds of wall time)", ("", "one", "two", "times faster"), rows
-    )
+    table("Threads, N = 20,000, source dim 3 (seconds of wall time)", ("", "one", "two", "times faster"), rows)
     print("\nFirst KSG call in a fresh process, import included:")
     with tempfile.TemporaryDirectory() as cache:
         for name in ("kernels compiled", "kernels cached"):
@@ -362,9 +356,7 @@ def _fresh(code, cache=None):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = ["surrogates", "single", "others", "peers", "scaling", "regression", "resources"]
     parser.add_argument("tables", nargs="*", choices=[[], *names], help="which tables; all by default")
     asked = parser.parse_args().tables or names

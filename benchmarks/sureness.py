@@ -56,10 +56,7 @@ def _quietly(function, *given):
 STABLE = {
     "five logistic maps, n = 1000, defaults": (lambda s: maps(1000, s, FIVE, coupling=0.3, noise=0.01), {}),
     "ten-node VAR, n = 1000, defaults": (lambda s: em.simulate.var(TEN, n=1000, seed=s), {}),
-    "ten-node VAR, n = 1000, linear at lag 1": (
-        lambda s: em.simulate.var(TEN, n=1000, seed=s),
-        {"score": SCORE},
-    ),
+    "ten-node VAR, n = 1000, linear at lag 1": (lambda s: em.simulate.var(TEN, n=1000, seed=s), {"score": SCORE}),
 }
 
 
@@ -178,9 +175,7 @@ def no_difference(seed: int, n: int = 1000, count: int = 499) -> bool:
 
 def halved(seed: int, n: int = 1000, count: int = 499) -> tuple[bool, bool]:
     """Whether the halved link c > d is found to have fallen, and whether anything else is found."""
-    found = em.compare(
-        recording(False, n, 2 * seed), recording(True, n, 2 * seed + 1), count, seed, score=SCORE
-    )
+    found = em.compare(recording(False, n, 2 * seed), recording(True, n, 2 * seed + 1), count, seed, score=SCORE)
     sure = found.q_value.to_numpy() <= 0.05
     return bool(sure[2, 3] and found.difference.loc["c", "d"] < 0), bool(sure.sum() > sure[2, 3])
 
@@ -199,12 +194,7 @@ def comparison(scale: float, jobs: int) -> Iterator[Line]:
     }
     for kind, ask in kinds.items():
         share = np.mean(repeated(ask, jobs, range(draws)))
-        yield (
-            f"no difference, {kind}: any q up to .05",
-            "at most .05",
-            f"{share:.3f} of {draws}",
-            bool(share <= 0.05),
-        )
+        yield (f"no difference, {kind}: any q up to .05", "at most .05", f"{share:.3f} of {draws}", bool(share <= 0.05))
     place, others = np.mean(repeated(halved, jobs, range(draws)), axis=0)
     yield "one link halved: found, and fell", "at least .9", f"{place:.3f} of {draws}", bool(place >= 0.9)
     yield "one link halved: anything else found", "", f"{others:.3f} of {draws}", True
@@ -273,10 +263,7 @@ def right_windows(seed: int, trials: bool) -> tuple[float, float, float]:
 
 def windows(scale: float, jobs: int) -> Iterator[Line]:
     draws = max(5, round(100 * scale))
-    kinds = {
-        "one recording of 2000 samples, windows of 250": False,
-        "30 trials of 120 samples, windows of 20": True,
-    }
+    kinds = {"one recording of 2000 samples, windows of 250": False, "30 trials of 120 samples, windows of 20": True}
     for kind, trials in kinds.items():
         found = repeated(partial(right_windows, trials=trials), jobs, range(draws))
         after, before, absent = np.mean(found, axis=0)
@@ -289,9 +276,7 @@ TABLES = {f.__name__: f for f in (stability, coverage, comparison, group, window
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES), metavar="TABLE")
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--jobs", type=int, default=2)

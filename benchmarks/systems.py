@@ -145,9 +145,7 @@ def hidden(make: Callable[[int], File], seed: int) -> File:
     nodes = file.values.shape[1]
     targets = [sum(source == node for source, _ in file.links) for node in range(nodes)]
     left = sorted(np.argsort(targets)[: nodes - 2].tolist())
-    links = {
-        (left.index(i), left.index(j)): lag for (i, j), lag in file.links.items() if i in left and j in left
-    }
+    links = {(left.index(i), left.index(j)): lag for (i, j), lag in file.links.items() if i in left and j in left}
     return file._replace(values=file.values[:, left], links=links)
 
 
@@ -175,10 +173,7 @@ def public(folder: Path) -> dict[str, list[File]]:
     return found
 
 
-VARIED = {
-    "VAR": partial(novelli, "var", 10, 1000),
-    "logistic": partial(maps, 10, 1000),
-}
+VARIED = {"VAR": partial(novelli, "var", 10, 1000), "logistic": partial(maps, 10, 1000)}
 VARIANTS = {"measurement noise": noisy, "hidden drivers": hidden, "changing": changing}
 
 

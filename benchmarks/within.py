@@ -106,17 +106,12 @@ def by_pcmci(x: np.ndarray) -> Found:
     from tigramite.pcmci import PCMCI
 
     frame = data_processing.DataFrame(x)
-    graph = PCMCI(dataframe=frame, cond_ind_test=ParCorr()).run_pcmciplus(tau_max=LAGS, pc_alpha=LEVEL)[
-        "graph"
-    ]
+    graph = PCMCI(dataframe=frame, cond_ind_test=ParCorr()).run_pcmciplus(tau_max=LAGS, pc_alpha=LEVEL)["graph"]
     nodes = x.shape[1]
     near = {frozenset((i, j)) for i in range(nodes) for j in range(i) if graph[i, j, 0]}
     arrows = {(i, j) for i in range(nodes) for j in range(nodes) if graph[i, j, 0] == "-->"}
     lagged = {
-        (i, j)
-        for i in range(nodes)
-        for j in range(nodes)
-        if i != j and any(graph[i, j, k] for k in range(1, LAGS + 1))
+        (i, j) for i in range(nodes) for j in range(nodes) if i != j and any(graph[i, j, k] for k in range(1, LAGS + 1))
     }
     return near, arrows, lagged, lagged
 
@@ -175,9 +170,7 @@ def table(files: list[Path]) -> None:
             if not some:
                 continue
             t = dict(zip(COUNTS, np.array([row[3:14] for row in some], float).sum(axis=0)))
-            near, arrows = (
-                f1(*(t[name + end] for end in ("", "_false", "_missed"))) for name in ("near", "arrows")
-            )
+            near, arrows = (f1(*(t[name + end] for end in ("", "_false", "_missed"))) for name in ("near", "arrows"))
             cost = np.mean([float(row[14]) for row in some])
             false = f"{t['lagged_false']:.0f} ({t['plain_false']:.0f})"
             print(f"{kind}; {method}; {len(some)}; {near:.3f}; {arrows:.3f}; {false}; {cost:.1f}")
@@ -213,12 +206,8 @@ def null(seeds: range) -> None:
     for seed in seeds:
         net = em.infer(em.Series(clean(seed)), progress=False)
         p += [pair.p_value for pair in Asked(net, net.series.in_order()).pairs()]
-    shares = {
-        level: round(float(np.mean(np.array(p) <= level)), 4) for level in (0.001, 0.01, 0.05, 0.1, 0.2, 0.5)
-    }
-    print(
-        f"{len(p)} pairs of {len(seeds)} networks found by infer: share of p-values at most each level {shares}"
-    )
+    shares = {level: round(float(np.mean(np.array(p) <= level)), 4) for level in (0.001, 0.01, 0.05, 0.1, 0.2, 0.5)}
+    print(f"{len(p)} pairs of {len(seeds)} networks found by infer: share of p-values at most each level {shares}")
 
 
 def calm(seeds: range) -> None:
@@ -325,18 +314,14 @@ def regimes(seeds: range) -> None:
     print(f"change point within 5 % of the record in {near} of {len(seeds)}")
     print(f"no change found in {none} of {len(seeds)} stationary records")
     print(f"F1, weighted by time: one network {f1(*counts[0]):.3f}, regimes {f1(*counts[1]):.3f}")
-    print(
-        f"VAR whose gain and mean drift but whose links stay: {changing} change points in {len(seeds)} records"
-    )
+    print(f"VAR whose gain and mean drift but whose links stay: {changing} change points in {len(seeds)} records")
 
 
 ALONE = {"null": null, "calm": calm, "hidden": hidden, "robust": robust, "regimes": regimes}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["networks", "table", *ALONE])
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--method", choices=[*METHODS], default="enmesh")

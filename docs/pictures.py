@@ -47,9 +47,7 @@ def draw(page: Path, folder: Path) -> None:
     (folder / "dark").mkdir(parents=True)
     names: dict[str, object] = {"__name__": page.stem}
     for body in code_of(page):
-        for style, where in (
-            ((LIGHT, folder), (DARK, folder / "dark")) if ".png" in body else ((LIGHT, folder),)
-        ):
+        for style, where in ((LIGHT, folder), (DARK, folder / "dark")) if ".png" in body else ((LIGHT, folder),):
             with mpl.rc_context(COMMON | style), chdir(where), redirect_stdout(StringIO()):
                 exec(compile(body, page.name, "exec"), names)
     plt.close("all")

@@ -43,8 +43,7 @@ def conditioned(estimator, *blocks):
     out, index = [], 0
     for block in blocks:
         columns = [
-            estimator.condition(_of_kind(estimator, c, index + i), index + i, "v")
-            for i, c in enumerate(block.T)
+            estimator.condition(_of_kind(estimator, c, index + i), index + i, "v") for i, c in enumerate(block.T)
         ]
         out.append(np.stack(columns, axis=1) if columns else np.empty((len(block), 0)))
         index += len(columns)

@@ -10,11 +10,7 @@ from enmesh.inference.store import runs
 from enmesh.neighbours import chosen
 
 # A shell may have signals ignored (nohup, jobs in the background), which programs that tests start would inherit.
-for name, usual in {
-    "SIGINT": signal.default_int_handler,
-    "SIGTERM": signal.SIG_DFL,
-    "SIGHUP": signal.SIG_DFL,
-}.items():
+for name, usual in {"SIGINT": signal.default_int_handler, "SIGTERM": signal.SIG_DFL, "SIGHUP": signal.SIG_DFL}.items():
     if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
         signal.signal(getattr(signal, name), usual)
 

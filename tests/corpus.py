@@ -83,10 +83,7 @@ def _rows(dialect, clock, header):
     rows = [[f'"{cell}"' if delimiter in cell else cell for cell in row] for row in rows]
     names, units = (["0", "1"] if header == "0, 1" else ["ä", "b"]), ["mV", "mV"]
     if cells is not None:
-        rows = [
-            [cell.replace(".", decimal) if clock == "seconds" else cell, *row]
-            for cell, row in zip(cells, rows)
-        ]
+        rows = [[cell.replace(".", decimal) if clock == "seconds" else cell, *row] for cell, row in zip(cells, rows)]
         names, units = [name, *names], ["s", *units]
     if header == "index":
         rows = [[str(i), *row] for i, row in enumerate(rows)] if cells is None else rows
@@ -124,15 +121,10 @@ def _file(dialect, encoding, clock, header):
 
 def files():
     """Return 120 files: every pair of a dialect and a clock, with encodings and headers in turn."""
-    pairs = [
-        pair for pair in product(DIALECTS, CLOCKS) if not (pair[0].startswith("spaces") and pair[1] == "none")
-    ]
+    pairs = [pair for pair in product(DIALECTS, CLOCKS) if not (pair[0].startswith("spaces") and pair[1] == "none")]
     made = []
     for number, (dialect, clock) in enumerate(pairs + pairs[::9]):
-        header, encoding = (
-            list(HEADERS)[(number * 5 + number // 8) % 8],
-            list(ENCODINGS)[(number + number // 4) % 4],
-        )
+        header, encoding = (list(HEADERS)[(number * 5 + number // 8) % 8], list(ENCODINGS)[(number + number // 4) % 4])
         if clock == "restarts" and header in ("none", "comment") and header == "none":
             header = "names"
         if header == "index" and dialect.startswith("spaces"):
@@ -148,11 +140,7 @@ def table():
     for position, properties in enumerate((DIALECTS, ENCODINGS, CLOCKS, HEADERS)):
         for name in properties:
             found = [file for file in every if file.made[position] == name]
-            word = {"latin-1": "encoding", "preamble": "skip"}.get(name) or (
-                CLOCKS[name][3] if position == 2 else ""
-            )
+            word = {"latin-1": "encoding", "preamble": "skip"}.get(name) or (CLOCKS[name][3] if position == 2 else "")
             kind = ("cells", "encoding", "clock", "header")[position]
-            lines.append(
-                f"| {len(found)} | {kind}: {name.replace('|', 'bars')} | {f'`{word}`' if word else 'none'} |"
-            )
+            lines.append(f"| {len(found)} | {kind}: {name.replace('|', 'bars')} | {f'`{word}`' if word else 'none'} |")
     return "\n".join(lines)

@@ -5,9 +5,7 @@ import pytest
 
 def rest_slow(cases, quick=1):
     """Return the cases for `parametrize`, all but the first few marked as slow."""
-    return [
-        case if at < quick else pytest.param(case, marks=pytest.mark.slow) for at, case in enumerate(cases)
-    ]
+    return [case if at < quick else pytest.param(case, marks=pytest.mark.slow) for at, case in enumerate(cases)]
 
 
 def slow_if(condition, *case):

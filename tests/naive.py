@@ -64,11 +64,7 @@ def gaussian_cmi(x, y, z):
 
     def logdet(*parts):
         block = np.column_stack([part for part in parts if part.shape[1]] or [np.empty((len(x), 0))])
-        return (
-            np.linalg.slogdet(np.cov(block.T, ddof=0).reshape((block.shape[1],) * 2))[1]
-            if block.shape[1]
-            else 0.0
-        )
+        return np.linalg.slogdet(np.cov(block.T, ddof=0).reshape((block.shape[1],) * 2))[1] if block.shape[1] else 0.0
 
     return (logdet(x, z) + logdet(y, z) - logdet(z) - logdet(x, y, z)) / 2
 
@@ -130,11 +126,7 @@ def discrete_local(x, y, z):
     """Log ratio of relative frequencies, counted in dictionaries."""
     rows = [(tuple(a), tuple(b), tuple(c)) for a, b, c in zip(x.tolist(), y.tolist(), z.tolist())]
     joint = Counter(rows)
-    n_z, n_xz, n_yz = (
-        Counter(r[2] for r in rows),
-        Counter((r[0], r[2]) for r in rows),
-        Counter(r[1:] for r in rows),
-    )
+    n_z, n_xz, n_yz = (Counter(r[2] for r in rows), Counter((r[0], r[2]) for r in rows), Counter(r[1:] for r in rows))
     return np.array([log(joint[r] * n_z[r[2]] / (n_xz[r[0], r[2]] * n_yz[r[1:]])) for r in rows])
 
 
@@ -559,9 +551,7 @@ def multi_information(x, k=4):
             np.sort(column),
             r * (1 + 1e-12),
         )  # the widest neighbour lies on the rim and must not be lost to rounding
-        inside = (
-            np.searchsorted(ordered, column + r, "right") - np.searchsorted(ordered, column - r, "left") - 1
-        )
+        inside = np.searchsorted(ordered, column + r, "right") - np.searchsorted(ordered, column - r, "left") - 1
         total -= digamma(inside).mean()
     return float(total)
 
@@ -671,9 +661,7 @@ def widened(x, y, z, starts, span):
 
 def _design(columns, quadratic):
     ones = [np.ones(len(columns))]
-    products = [
-        columns[:, a] * columns[:, b] for a in range(columns.shape[1]) for b in range(a, columns.shape[1])
-    ]
+    products = [columns[:, a] * columns[:, b] for a in range(columns.shape[1]) for b in range(a, columns.shape[1])]
     return np.column_stack([*ones, *columns.T, *(products if quadratic else [])])
 
 
@@ -706,12 +694,9 @@ def forward_selection(values, target, own, max_lag, level, *, quadratic, span):
 
     def p_value(small, large):
         (left, k), (rest, m) = (
-            _residual_sum(np.column_stack([column(*v) for v in some]), y, quadratic)
-            for some in (small, large)
+            _residual_sum(np.column_stack([column(*v) for v in some]), y, quadratic) for some in (small, large)
         )
-        return (
-            float(f.sf((left - rest) / (m - k) / (rest / (len(y) - m)), m - k, len(y) - m)) if m > k else 1.0
-        )
+        return float(f.sf((left - rest) / (m - k) / (rest / (len(y) - m)), m - k, len(y) - m)) if m > k else 1.0
 
     chosen = [(target, lag) for lag in range(1, own + 1)]
     while True:
@@ -840,24 +825,14 @@ def own_past(trials, i, first, order):
 
 def normal_score(column):
     """Normal quantile of every value's rank less a half, equal values at the middle of their ranks."""
-    below, up_to = (
-        [sum(v < u for v in column) for u in column],
-        [sum(v <= u for v in column) for u in column],
-    )
+    below, up_to = ([sum(v < u for v in column) for u in column], [sum(v <= u for v in column) for u in column])
     return [NormalDist().inv_cdf((a + b) / 2 / len(column)) for a, b in zip(below, up_to)]
 
 
 def missed_by_parabolas(column):
     """Share of a series that squares and products of the last two values leave, every other tenth held out."""
     rows = [
-        [
-            column[t - 1],
-            column[t - 2],
-            column[t - 1] ** 2,
-            column[t - 2] ** 2,
-            column[t - 1] * column[t - 2],
-            1.0,
-        ]
+        [column[t - 1], column[t - 2], column[t - 1] ** 2, column[t - 2] ** 2, column[t - 1] * column[t - 2], 1.0]
         for t in range(2, len(column))
     ]
     rows, after = np.array(rows), np.array(column[2:])
@@ -929,10 +904,7 @@ def bartlett(products):
     """How much larger the variance of a sum is than that of independent products, at least 1."""
     x, n = products - products.mean(), len(products)
     lags = round(n ** (1 / 3))
-    weights = [
-        2 * (1 - lag / (lags + 1)) * sum(x[t] * x[t - lag] for t in range(lag, n))
-        for lag in range(1, lags + 1)
-    ]
+    weights = [2 * (1 - lag / (lags + 1)) * sum(x[t] * x[t - lag] for t in range(lag, n)) for lag in range(1, lags + 1)]
     return max(1.0, 1 + sum(weights) / (x @ x))
 
 

@@ -24,10 +24,7 @@ def make(names, edges, *, nulls=99, seed=0, gap=0.0, optimal=True, criteria=True
     """Return a network with the given ``(source, target)`` positions as edges and every pair tested."""
     rng = np.random.default_rng(seed)
     tests = [
-        _test(rng, names, i, j, (i, j) in edges, nulls)
-        for i in range(len(names))
-        for j in range(len(names))
-        if i != j
+        _test(rng, names, i, j, (i, j) in edges, nulls) for i in range(len(names)) for j in range(len(names)) if i != j
     ]
     parents = {target: tuple(names[i] for i, k in edges if k == j) for j, target in enumerate(names)}
     local = {name: 0.1 * len(parents[name]) for name in names}
@@ -78,9 +75,7 @@ def three(**rest):
 
 
 def five(**rest):
-    return make(
-        ("heart", "breath", "blood oxygen", "EEG", "EMG"), [(0, 1), (1, 2), (0, 2), (3, 4), (2, 4)], **rest
-    )
+    return make(("heart", "breath", "blood oxygen", "EEG", "EMG"), [(0, 1), (1, 2), (0, 2), (3, 4), (2, 4)], **rest)
 
 
 def thirty(**rest):
@@ -98,9 +93,7 @@ def fifty(**rest):
 
 def ring(size=6, **rest):
     """Return a feedback loop with one pair of opposite arrows."""
-    return make(
-        tuple(f"x{i}" for i in range(size)), [*((i, (i + 1) % size) for i in range(size)), (1, 0)], **rest
-    )
+    return make(tuple(f"x{i}" for i in range(size)), [*((i, (i + 1) % size) for i in range(size)), (1, 0)], **rest)
 
 
 def tangle(**rest):
@@ -124,14 +117,7 @@ def _test(rng, names, i, j, edge, nulls):
     p = (1 + int((null >= te).sum())) / (nulls + 1) if nulls else (1e-6 if edge else 0.4)
     q = min(1.0, p * (3 if not edge or rng.random() < 0.8 else 12))
     return Candidate(
-        source=names[i],
-        target=names[j],
-        te=te,
-        p_value=p,
-        q_value=q,
-        lag=1,
-        selected=edge,
-        null=tuple(null.tolist()),
+        source=names[i], target=names[j], te=te, p_value=p, q_value=q, lag=1, selected=edge, null=tuple(null.tolist())
     )
 
 
@@ -144,9 +130,7 @@ def _walk(rng):
 
 def _criterion(rng):
     values = (
-        np.add.outer(0.2 * (np.arange(1, 6) - 2.0) ** 2, 0.05 * np.arange(5))
-        + 0.3
-        + 0.05 * rng.random((5, 5))
+        np.add.outer(0.2 * (np.arange(1, 6) - 2.0) ** 2, 0.05 * np.arange(5)) + 0.3 + 0.05 * rng.random((5, 5))
     ).tolist()
     dim, delay = np.unravel_index(np.argmin(values), (5, 5))
     return {

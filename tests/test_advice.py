@@ -49,11 +49,7 @@ def assigned(tree):
                 for end, value in zip(ends.elts, node.value.elts):
                     if isinstance(end, ast.Name):
                         known.setdefault(end.id, []).append(value)
-        elif (
-            isinstance(node, (ast.AugAssign, ast.AnnAssign))
-            and isinstance(node.target, ast.Name)
-            and node.value
-        ):
+        elif isinstance(node, (ast.AugAssign, ast.AnnAssign)) and isinstance(node.target, ast.Name) and node.value:
             known.setdefault(node.target.id, []).append(node.value)
     return known
 
@@ -77,11 +73,7 @@ def messages():
 def test_every_message_has_a_next_step():
     found = dict(messages())
     assert len(found) > 300
-    whole = {
-        place: text
-        for place, text in found.items()
-        if re.search(r"\w[^;:]*$", text) and "(line|row)" not in text
-    }
+    whole = {place: text for place, text in found.items() if re.search(r"\w[^;:]*$", text) and "(line|row)" not in text}
     assert not {place: text for place, text in whole.items() if not STEP.search(text)}
 
 

@@ -16,9 +16,7 @@ GRAPH = "a>b, b>c"
 
 
 def trials():
-    parts = [
-        em.simulate.var(GRAPH, n=120, lags={("a", "b"): 2}, seed=seed).to_dataframe() for seed in range(3)
-    ]
+    parts = [em.simulate.var(GRAPH, n=120, lags={("a", "b"): 2}, seed=seed).to_dataframe() for seed in range(3)]
     return pd.concat([part.assign(subject=f"s{i}") for i, part in enumerate(parts)])
 
 

@@ -76,9 +76,7 @@ def test_no_link_says_what_would_have_been_missed():
 def test_every_network_says_what_it_could_show():
     network = em.infer(em.simulate.var("a>b", n=300, seed=0))
     smallest = em.power(network).smallest
-    assert f"With 300 samples, 4 of 5 linear links of {smallest:.2g} nats would be found" in answer.reach(
-        network
-    )
+    assert f"With 300 samples, 4 of 5 linear links of {smallest:.2g} nats would be found" in answer.reach(network)
     assert answer.reach(networks.make(("a",), [])) == ""
 
 
@@ -95,10 +93,7 @@ def test_a_sign_needs_two_errors_and_a_straight_shape():
     assert answer.effect_sign(about(0.3, 0.1, bend=1.0)) == "curved"
     doubtful = about(0.3, 0.1, bend=1.0) | {"q_value": 0.3}
     assert answer.effect_sign(doubtful) == "up"
-    linear = about(0.3, 0.1, bend=1.0) | {
-        "te": 9 / 2000,
-        "chance": answer.CHI2 / 2000,
-    }  # t = 3 of 1,000 samples
+    linear = about(0.3, 0.1, bend=1.0) | {"te": 9 / 2000, "chance": answer.CHI2 / 2000}  # t = 3 of 1,000 samples
     assert answer.effect_sign(linear) == "up"
     assert answer.effect_sign(linear | {"te": 0.02}) == "curved"
     assert answer.effect_sign(None) == answer.effect_sign({"effect": None}) == ""
@@ -159,10 +154,7 @@ def test_every_work_that_is_cited_is_listed(maker):
         network = getattr(networks, maker)(nulls=nulls)
         listed = words.references(network)
         for author, year in cite.citations(words.paragraph(network)):
-            assert any(cite.is_of(work, author, year) for work in listed) or author in ("Cliff",), (
-                author,
-                year,
-            )
+            assert any(cite.is_of(work, author, year) for work in listed) or author in ("Cliff",), (author, year)
 
 
 def test_works_of_the_default_run_are_listed():

@@ -37,9 +37,7 @@ def session(tmp_path):
 @pytest.fixture
 def client(session):
     """Requests of the page itself; the session ends with it."""
-    with TestClient(
-        server.application(session), base_url=f"http://127.0.0.1:{PORT}/{session.token}/"
-    ) as made:
+    with TestClient(server.application(session), base_url=f"http://127.0.0.1:{PORT}/{session.token}/") as made:
         yield made
         made.portal.call(session.close)
 
@@ -91,14 +89,7 @@ EXAMPLES = {
     "events": True, "node": "unit", "duration": "60", "mend": ["sort", "outside"], "target_history": "2",
     "source_history": "2",
 }  # fmt: skip
-READ_AS = {
-    "columns": ["a,b"],
-    "context": ["a"],
-    "header": True,
-    "units": False,
-    "transpose": False,
-    "screen": False,
-}
+READ_AS = {"columns": ["a,b"], "context": ["a"], "header": True, "units": False, "transpose": False, "screen": False}
 
 
 @pytest.mark.parametrize("field", form.FIELDS, ids=lambda field: field.name)
@@ -120,14 +111,7 @@ def test_the_table_offers_what_infer_takes_but_for_files_and_odd_fields():
 
 
 def test_values_that_no_field_holds_are_refused():
-    for values in (
-        [],
-        {"data": "x"},
-        {"dim": {"a": 1}},
-        {"dim": [None]},
-        {"tiers": "x" * 5000},
-        {"out": "/etc"},
-    ):
+    for values in ([], {"data": "x"}, {"dim": {"a": 1}}, {"dim": [None]}, {"tiers": "x" * 5000}, {"out": "/etc"}):
         with pytest.raises(em.InputError):
             form.checked(values)
 
@@ -148,13 +132,7 @@ def test_a_value_or_file_that_looks_like_an_option_is_none():
     [
         {},
         {"columns": ["b", "c"], "detrend": True, "mask": ["11:20", "40:42"], "difference": True},
-        {
-            "estimator": "gaussian",
-            "score": "bic",
-            "dim": "2",
-            "require": ["a:b"],
-            "seed": "3",
-        },
+        {"estimator": "gaussian", "score": "bic", "dim": "2", "require": ["a:b"], "seed": "3"},
         {"estimator": "gaussian", "score": "tea", "level": "0.05", "acyclic": True, "tiers": "a | b c"},
         {"bins": "3", "estimator": "discrete", "rows": "5:250", "max_lag": "1"},
     ],
@@ -167,10 +145,7 @@ def test_lines_of_python_give_the_network_of_the_command(values, recording, monk
     assert main([*words, "-q"]) == 0
     names = {}
     exec(form.python_of(given, build.recording(given)), names)
-    typed, coded = (
-        json.loads(Path("rec-results/network.json").read_text()),
-        json.loads(names["net"].to_json()),
-    )
+    typed, coded = (json.loads(Path("rec-results/network.json").read_text()), json.loads(names["net"].to_json()))
     for one in (typed, coded):
         one["provenance"].pop("command", None)
     assert coded == typed
@@ -192,14 +167,8 @@ def test_a_table_of_events_is_known_by_its_columns_and_shown(spikes):
 
     found = Reader().look(str(spikes), {"events": True, "duration": "120"})
     events = em.Events(str(spikes), 120)
-    assert (found["names"], found["facts"]["events"], found["facts"]["duration"]) == (
-        ["a", "b"],
-        len(events),
-        120,
-    )
-    assert [(row["events"], sum(row["line"])) for row in found["nodes"]] == [
-        (n, n) for n in events.counts.values()
-    ]
+    assert (found["names"], found["facts"]["events"], found["facts"]["duration"]) == (["a", "b"], len(events), 120)
+    assert [(row["events"], sum(row["line"])) for row in found["nodes"]] == [(n, n) for n in events.counts.values()]
     assert not found["facts"]["guessed"]
     assert Reader().look(str(spikes), {"events": True})["facts"]["guessed"]
     left = Reader().look(str(spikes), {"events": True, "columns": ["b"]})
@@ -232,9 +201,7 @@ def test_a_run_of_events_is_that_of_the_command_line(client, spikes, monkeypatch
 
 # --- reading ---------------------------------------------------------------------------------------------------
 
-PLAIN = "a,b,c\n" + "\n".join(
-    f"{np.sin(i):.3f},{np.cos(3 * i):.3f},{(i * 7919) % 101 / 7:.3f}" for i in range(60)
-)
+PLAIN = "a,b,c\n" + "\n".join(f"{np.sin(i):.3f},{np.cos(3 * i):.3f},{(i * 7919) % 101 / 7:.3f}" for i in range(60))
 DATED = "day,a,b\n" + "\n".join(
     f"{1 + i % 28:02d}.{1 + i // 28:02d}.2020,{np.sin(i):.3f},{np.cos(i * i):.3f}" for i in range(56)
 )
@@ -334,9 +301,7 @@ def troubled(kind):
     return table
 
 
-@pytest.mark.parametrize(
-    "kind", ["trend", "stationarity", "season", "sentinel", "spike", "stuck", "synchronisation"]
-)
+@pytest.mark.parametrize("kind", ["trend", "stationarity", "season", "sentinel", "spike", "stuck", "synchronisation"])
 def test_what_misleads_is_repaired_by_its_switch(kind, tmp_path):
     path = tmp_path / "rec.csv"
     troubled(kind).to_csv(path, index=False)
@@ -359,9 +324,7 @@ def test_what_misleads_is_repaired_by_its_switch(kind, tmp_path):
     assert changed or kind in ("sentinel", "synchronisation")
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), [("gaps", "missing"), ("constant", "columns"), ("copy", "columns")]
-)
+@pytest.mark.parametrize(("kind", "name"), [("gaps", "missing"), ("constant", "columns"), ("copy", "columns")])
 def test_what_cannot_be_read_says_what_would_help(kind, name, tmp_path):
     path = tmp_path / "rec.csv"
     troubled(kind).to_csv(path, index=False)
@@ -390,15 +353,7 @@ def test_names_that_cannot_be_seen_or_hold_markup_come_as_text(tmp_path):
 
 def test_only_those_who_know_the_address_are_answered(client, session):
     outside = TestClient(client.app, base_url=f"http://127.0.0.1:{PORT}/")
-    for path in (
-        "",
-        "state",
-        "do/run",
-        "wrong/",
-        f"{session.token}",
-        f"{session.token[:-1]}x/state",
-        "%2e%2e/",
-    ):
+    for path in ("", "state", "do/run", "wrong/", f"{session.token}", f"{session.token[:-1]}x/state", "%2e%2e/"):
         assert outside.get(path).status_code == 403, path
     assert client.get("").status_code == 200
 
@@ -420,8 +375,7 @@ def test_a_foreign_host_is_refused(client, host):
 
 
 @pytest.mark.parametrize(
-    "origin",
-    ["http://evil.com", "null", f"https://127.0.0.1:{PORT}", f"http://localhost:{PORT}", "http://127.0.0.1"],
+    "origin", ["http://evil.com", "null", f"https://127.0.0.1:{PORT}", f"http://localhost:{PORT}", "http://127.0.0.1"]
 )
 def test_a_foreign_origin_is_refused(client, origin):
     assert client.get("", headers={"origin": origin}).status_code == 403
@@ -447,8 +401,7 @@ def test_pages_run_their_own_scripts_alone(client):
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert answer.headers["referrer-policy"] == "no-referrer"
     assert not re.search(
-        r"\son\w+=|style=|src=|https?://(?!www\.w3)",
-        re.sub(r"<(script|style).*?</\1>", "", answer.text, flags=re.S),
+        r"\son\w+=|style=|src=|https?://(?!www\.w3)", re.sub(r"<(script|style).*?</\1>", "", answer.text, flags=re.S)
     )
     for path in ("state", "nowhere", "do/nothing"):
         found = client.get(path)
@@ -487,9 +440,7 @@ def test_a_gigabyte_is_refused_before_it_is_sent(client, session):
         raise AssertionError("the upload was read")
         yield b""
 
-    answer = client.post(
-        "upload", content=body(), headers={"content-length": str(2**30), "x-name": "big.csv"}
-    )
+    answer = client.post("upload", content=body(), headers={"content-length": str(2**30), "x-name": "big.csv"})
     assert answer.status_code == 413
     assert "512 MB" in answer.json()["error"]
     assert not session.recordings
@@ -540,10 +491,7 @@ def test_a_run_writes_what_the_command_line_writes(client, session, recording, t
     for name in there - {"run.db"}:
         assert pack.read(f"rec-results/{name}") == (Path("rec-results") / name).read_bytes(), name
     exec(run["python"], names := {})
-    assert (
-        json.loads(names["net"].to_json())["parents"]
-        == json.loads(pack.read("rec-results/network.json"))["parents"]
-    )
+    assert json.loads(names["net"].to_json())["parents"] == json.loads(pack.read("rec-results/network.json"))["parents"]
     network = em.Network.from_json(Path("rec-results/network.json"))
     assert run["arrows"] == [list(edge) for edge in network]
     assert (run["links"], run["sure"]) == (len(network), int(network.edges["significant"].sum()))
@@ -553,8 +501,7 @@ def test_what_a_finished_run_shows(client, recording):
     key = upload(client, recording)
     values = {"estimator": "gaussian", "max_lag": "1", "score": "tea"}
     runs = [
-        finished(client, do(client, "run", recording=key, values=values | more))
-        for more in ({}, {"level": "0.05"})
+        finished(client, do(client, "run", recording=key, values=values | more)) for more in ({}, {"level": "0.05"})
     ]
     first = runs[0]["id"]
     report = client.get(f"runs/{first}/report")
@@ -749,7 +696,4 @@ def test_command_line_refuses_what_cannot_be_opened(tmp_path, shell, monkeypatch
 )
 def test_the_command_line_and_the_server_stay_light(module, heavy):
     code = f"import sys, {module}; print(*sorted(set({heavy.split()!r}) & set(sys.modules)))"
-    assert (
-        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-        == "\n"
-    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"

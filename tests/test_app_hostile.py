@@ -153,9 +153,7 @@ def test_ten_kills_lose_nothing(served, tmp_path):
 
 def test_a_large_file_is_looked_at_within_three_seconds_in_little_memory(served, tmp_path):
     path = tmp_path / "large.csv"
-    pd.DataFrame(np.random.default_rng(0).normal(size=(70_000, 8)), columns=list("abcdefgh")).to_csv(
-        path, index=False
-    )
+    pd.DataFrame(np.random.default_rng(0).normal(size=(70_000, 8)), columns=list("abcdefgh")).to_csv(path, index=False)
     assert path.stat().st_size > 10e6
     key = send(served, path)
     ask(served, "look", recording=key, values={"rows": "1:100"})  # the worker has started

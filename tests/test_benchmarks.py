@@ -119,9 +119,7 @@ def test_the_field_ends_what_takes_too_long(tmp_path):
     settings = dict(field.systems.settings(tmp_path / "none"))
     row = {**cell._asdict(), "data": "Novelli var, 40 nodes, T = 10000", "status": "over"}
     assert field.field_page.ended_before([row], cell.method, cell.data, settings)
-    assert not field.field_page.ended_before(
-        [row], cell.method, "Novelli map, 100 nodes, T = 10000", settings
-    )
+    assert not field.field_page.ended_before([row], cell.method, "Novelli map, 100 nodes, T = 10000", settings)
 
 
 def test_the_field_judges_as_by_hand():

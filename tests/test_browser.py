@@ -25,9 +25,7 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 @pytest.fixture(scope="module")
 def chromium():
-    api = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed; run make test-browser"
-    )
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; run make test-browser")
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if path is None:
         pytest.skip("chromium is not installed; run make test-browser")
@@ -197,9 +195,7 @@ def test_no_choice_of_lag_and_no_lags_on_arrows_where_all_are_one(show):
 
 def test_pointing_at_a_node_shows_its_parents_and_children(show):
     page = show(networks.five())
-    names = page.locator(".node").evaluate_all(
-        "all => all.map(e => e.getAttribute('aria-label').split('.')[0])"
-    )
+    names = page.locator(".node").evaluate_all("all => all.map(e => e.getAttribute('aria-label').split('.')[0])")
     page.locator(".node").nth(names.index("breath")).hover()
 
     def marked(what):
@@ -413,9 +409,7 @@ def numbers_in(page, network, source, target):
         assert f"{abs(float(f'{value:.{digits}g}')):g}" in said, (value, said)
     assert page.locator("#panel .chart").count() == 4
     assert page.locator("#panel circle.stem").count() == len(about.lags)
-    assert (
-        page.locator("#panel circle.stem.chosen title").first.text_content().startswith(f"lag {about.lag}:")
-    )
+    assert page.locator("#panel circle.stem.chosen title").first.text_content().startswith(f"lag {about.lag}:")
     assert page.locator("#panel .dots").get_attribute("d").count("M") == len(about.scatter)
 
 
@@ -468,17 +462,8 @@ def test_pair_that_is_no_link_has_its_numbers(show, inferred):
 def test_panel_of_a_hundred_nodes_takes_less_than_a_fifth_of_a_second(show):
     network = hundred()
     rng = np.random.default_rng(0)
-    about = {
-        "scatter": rng.normal(size=(240, 2)).tolist(),
-        "curve": rng.normal(size=(32, 2)).tolist(),
-        "chance": 0.1,
-    }
-    about |= {
-        "lags": list(range(1, 31)),
-        "lag_te": rng.random(30).tolist(),
-        "times": list(range(100)),
-        "given": [],
-    }
+    about = {"scatter": rng.normal(size=(240, 2)).tolist(), "curve": rng.normal(size=(32, 2)).tolist(), "chance": 0.1}
+    about |= {"lags": list(range(1, 31)), "lag_te": rng.random(30).tolist(), "times": list(range(100)), "given": []}
     about |= {"local": rng.random(100).tolist(), "low": 0.0, "high": 1.0, "sentence": "It does."}
     evidence = {f"{s}>{t}": about | {"source": s, "target": t} for s, t in network}
     network = dataclasses.replace(network, evidence=evidence)
@@ -741,9 +726,7 @@ def test_zoom_pan_and_reset(show):
     page.keyboard.down("Control")
     page.mouse.wheel(0, 200)
     page.keyboard.up("Control")
-    page.wait_for_function(
-        "old => document.querySelector('#graph svg').viewBox.baseVal.width > old", arg=panned[2]
-    )
+    page.wait_for_function("old => document.querySelector('#graph svg').viewBox.baseVal.width > old", arg=panned[2])
     page.locator("#whole").click()
     assert box() == home
     page.locator("#farther").click()

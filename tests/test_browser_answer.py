@@ -61,9 +61,7 @@ def test_five_questions_are_answered_without_scrolling(first_screen, maker):
     if len(network):
         strongest = network.edges.iloc[0]
         drives = "drives" if strongest.q_value <= 0.05 else "may drive"
-        assert (
-            f"{strongest.source} {drives} {strongest.target} after 1 sample: {strongest.te:.3g} nats" in said
-        )
+        assert f"{strongest.source} {drives} {strongest.target} after 1 sample: {strongest.te:.3g} nats" in said
         assert page.locator("#answer .sure").evaluate(IN_SIGHT)
         assert "solid" in page.locator("#answer .sure").inner_text()
     else:
@@ -98,23 +96,18 @@ def test_links_are_solid_dashed_or_dotted(first_screen):
     page.locator("#ghosts").check()
     assert page.locator(".ghost .shaft").evaluate(dashes) == "none"
     plain = first_screen(networks.three(nulls=0))
-    assert plain.locator("#ghost-key, #dashed-key, #ghost-label").evaluate_all(
-        "all => all.every(e => e.hidden)"
-    )
+    assert plain.locator("#ghost-key, #dashed-key, #ghost-label").evaluate_all("all => all.every(e => e.hidden)")
 
 
 def test_halo_sign_and_keys_follow_the_evidence(first_screen, inferred):
     page = first_screen(inferred)
     assert page.locator(".halo[stroke-width]").count() == len(inferred)
-    for made in page.evaluate(
-        "[...arrows.values()].map(e => [Number(e.halo.getAttribute('stroke-width')), e.width])"
-    ):
+    for made in page.evaluate("[...arrows.values()].map(e => [Number(e.halo.getAttribute('stroke-width')), e.width])"):
         assert made[0] > made[1]
     assert (page.locator("#ramp-low").inner_text(), page.locator("#ramp-high").inner_text()) == ("−1", "1")
     assert page.locator("#hollow-key").is_visible()
     weak = dataclasses.replace(
-        inferred,
-        evidence={key: row | {"effect_error": 1.0} for key, row in inferred.with_evidence().evidence.items()},
+        inferred, evidence={key: row | {"effect_error": 1.0} for key, row in inferred.with_evidence().evidence.items()}
     )
     grey = first_screen(weak)
     strokes = grey.locator(".edge .shaft").evaluate_all("all => all.map(e => getComputedStyle(e).stroke)")
@@ -266,10 +259,7 @@ def test_the_player_plays_and_stops(show):  # noqa: F811
     page.set_viewport_size(SIZE)
     assert page.locator("#window-net svg").evaluate(IN_SIGHT)
     assert page.locator("#window-net svg").bounding_box()["width"] > 600
-    assert (
-        "a → b is found in 3 of 6 windows, from 10 to 12 samples."
-        in page.locator("#window-words").inner_text()
-    )
+    assert "a → b is found in 3 of 6 windows, from 10 to 12 samples." in page.locator("#window-words").inner_text()
     page.locator("#play").click()
     page.wait_for_function("() => document.getElementById('window').value === '5'")
     page.wait_for_function("() => document.getElementById('play').getAttribute('aria-label') === 'Play'")
@@ -281,9 +271,7 @@ def test_the_player_plays_and_stops(show):  # noqa: F811
 def compared():
     network, rng = networks.three(), np.random.default_rng(0)
     first, second = (pd.DataFrame(rng.random((3, 3)), network.names, network.names) for _ in range(2))
-    q = pd.DataFrame(
-        [[np.nan, 0.01, 0.5], [0.9, np.nan, 0.02], [0.4, 0.3, np.nan]], network.names, network.names
-    )
+    q = pd.DataFrame([[np.nan, 0.01, 0.5], [0.9, np.nan, 0.02], [0.4, 0.3, np.nan]], network.names, network.names)
     return Comparison(second - first, first, second, q, q, "labels", ("rest", "task"), (network, network))
 
 
@@ -332,19 +320,14 @@ def test_text_of_other_pages_stands_out(show, scheme):  # noqa: F811
 @pytest.fixture(scope="module")
 def modelled():
     return em.infer(
-        em.simulate.var("a>c, b>c, c>d", n=400, coupling=0.5, seed=5),
-        score="tea",
-        estimator="gaussian",
-        max_lag=1,
+        em.simulate.var("a>c, b>c, c>d", n=400, coupling=0.5, seed=5), score="tea", estimator="gaussian", max_lag=1
     )
 
 
 def test_a_node_is_dragged_and_the_others_move(show, modelled):  # noqa: F811
     page, model = show(modelled), modelled.fit()
     for value in (0, 100):
-        page.locator("#whatif-at").evaluate(
-            "(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }", value
-        )
+        page.locator("#whatif-at").evaluate("(e, v) => { e.value = v; e.dispatchEvent(new Event('input')); }", value)
         kept = float(page.locator("#whatif-value").inner_text().replace("−", "-"))
         cells = dict(
             page.locator("#whatif-table tbody tr").evaluate_all(

@@ -25,16 +25,7 @@ pytestmark = pytest.mark.browser
 PICTURES = Path(__file__).parents[1] / "docs" / "_static"
 SIZES = {"laptop": (1280, 720), "wide": (1800, 1000), "phone": (390, 844)}
 QUICK = {"estimator": "gaussian", "max_lag": "2"}
-FEW = (
-    "gas-furnace",
-    "heart-breath",
-    "cortex",
-    "plankton",
-    "markets",
-    "plant",
-    "logistic-maps",
-    "mixed-flows",
-)
+FEW = ("gas-furnace", "heart-breath", "cortex", "plankton", "markets", "plant", "logistic-maps", "mixed-flows")
 
 
 class Served:
@@ -47,9 +38,7 @@ class Served:
     def start(self):
         environment = os.environ | {"XDG_CACHE_HOME": str(self.folder), "OMP_NUM_THREADS": "1"}
         line = [sys.executable, "-m", "enmesh", "open", *self.words, "--no-browser"]
-        self.process = subprocess.Popen(
-            line, env=environment, stdout=subprocess.PIPE, text=True, cwd=self.folder
-        )
+        self.process = subprocess.Popen(line, env=environment, stdout=subprocess.PIPE, text=True, cwd=self.folder)
         for said in self.process.stdout:
             if found := re.search(r"http://\S+", said):
                 self.address = found[0]
@@ -95,9 +84,7 @@ class Screen:
         page.on("pageerror", lambda error: self.noise.append(str(error)))
         page.on(
             "request",
-            lambda request: (
-                request.url.startswith((self.address, "blob:", "data:")) or self.noise.append(request.url)
-            ),
+            lambda request: request.url.startswith((self.address, "blob:", "data:")) or self.noise.append(request.url),
         )
         page.goto(self.address)
         page.wait_for_selector("html[data-ready]", state="attached")
@@ -106,9 +93,7 @@ class Screen:
     def open(self, path, name=None):
         """Choose a file, and wait until it was looked at."""
         self.page.locator("#tabs .open").click()
-        file = (
-            {"name": name, "mimeType": "text/csv", "buffer": Path(path).read_bytes()} if name else str(path)
-        )
+        file = {"name": name, "mimeType": "text/csv", "buffer": Path(path).read_bytes()} if name else str(path)
         self.page.set_input_files("#file", file)
         self.looked()
 
@@ -213,9 +198,7 @@ def test_first_paint_takes_less_than_half_a_second(screen):
     for _ in range(3):
         screen.page.reload()
         screen.page.wait_for_selector("html[data-ready]", state="attached")
-        times.append(
-            screen.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
-        )
+        times.append(screen.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
     assert min(times) < 500
 
 
@@ -505,9 +488,7 @@ def test_pictures_in_every_layout(screen, recording, kind):
     screen.done()
     screen.page.locator("[data-view=pictures]").click()
     screen.page.locator("#layout").select_option(kind)
-    screen.page.wait_for_function(
-        "() => document.querySelector('.picture img')?.naturalWidth > 100", timeout=30_000
-    )
+    screen.page.wait_for_function("() => document.querySelector('.picture img')?.naturalWidth > 100", timeout=30_000)
     with screen.page.expect_download() as download:
         screen.page.get_by_role("link", name="PNG").click()
     assert Path(download.value.path()).read_bytes().startswith(b"\x89PNG")
@@ -524,9 +505,7 @@ def test_a_change_is_followed_by_the_model(screen, recording):
     assert screen.page.locator(".answer .chart .band").count() == 1
     assert "Every link of the network is a cause" in screen.text(".answer ul")
     screen.page.locator("[name=target]").select_option("c")
-    screen.page.wait_for_function(
-        "was => document.querySelector('.answer .said')?.textContent !== was", arg=first
-    )
+    screen.page.wait_for_function("was => document.querySelector('.answer .said')?.textContent !== was", arg=first)
     assert "moves c by" in screen.text(".answer .said")
     screen.page.locator("[name=change]").fill("0")
     screen.page.locator("[name=change]").press("Tab")
@@ -545,9 +524,7 @@ def test_power_of_a_run(screen, recording):
     assert "With 300 samples linear links of at least" in first
     screen.page.locator("[name=te]").fill("0.01")
     screen.page.locator("[name=te]").press("Tab")
-    screen.page.wait_for_function(
-        "was => document.querySelector('.answer .said')?.textContent !== was", arg=first
-    )
+    screen.page.wait_for_function("was => document.querySelector('.answer .said')?.textContent !== was", arg=first)
     assert "A linear link of 0.01 nats is found" in screen.text(".answer .said")
     assert screen.page.locator(".answer .chart .mark").count() == 1
 

@@ -88,9 +88,7 @@ def test_a_live_report_follows_the_theme(chromium, site):  # noqa: F811
     page.close()
 
 
-@pytest.mark.parametrize(
-    "word", ["granger", "causal", "causality", "VAR", "PCMCI", "export", "gephi", "fmri"]
-)
+@pytest.mark.parametrize("word", ["granger", "causal", "causality", "VAR", "PCMCI", "export", "gephi", "fmri"])
 def test_the_search_knows_the_words_of_others(chromium, site, word):  # noqa: F811
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=site)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:

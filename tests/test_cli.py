@@ -252,9 +252,7 @@ def test_json_is_strict_and_alone_on_stdout(run):
 
 
 def test_infer_agrees_with_python(run):
-    run(
-        "infer data.csv --estimator ksg --dim 1 --surrogates 99 --alpha 0.95 --seed 3 --max-parents 1 --out r"
-    )
+    run("infer data.csv --estimator ksg --dim 1 --surrogates 99 --alpha 0.95 --seed 3 --max-parents 1 --out r")
     from enmesh.inference.infer import infer
 
     score = em.TEE(estimator=em.KSG(), embedding=em.Embedding(), alpha=0.95, n_surrogates=99, seed=3)
@@ -265,10 +263,7 @@ def test_infer_agrees_with_python(run):
 
 
 OPTIONS = {
-    "--estimator gaussian --score tea --alpha 0.99 --max-parents 2 --search exact --jobs 2 --seed 0": (
-        "TEA",
-        "Exact",
-    ),
+    "--estimator gaussian --score tea --alpha 0.99 --max-parents 2 --search exact --jobs 2 --seed 0": ("TEA", "Exact"),
     "--estimator gaussian --score te --max-parents 1": ("TE", "Independent"),
     "--estimator gaussian --score te --max-parents 1 --acyclic": ("TE", "Exact"),
     "--estimator regression --features quadratic --normalise rank --score tea": ("TEA", "Independent"),
@@ -284,10 +279,7 @@ OPTIONS = {
     "--estimator gaussian --allow-cycles --search independent": ("TEA", "Independent"),
     "--estimator gaussian --surrogate permute --surrogates 99 --dim 1 --acyclic": ("TEE", "Exact"),
     "--estimator gaussian --screen --dim a=2,b=1,c=1 --delay 2 --lag 1 --acyclic": ("TEA", "Exact"),
-    "--estimator kernel --width 0.7 --alpha 0.9 --surrogate local --surrogates 9 --dim 1": (
-        "TEE",
-        "Independent",
-    ),
+    "--estimator kernel --width 0.7 --alpha 0.9 --surrogate local --surrogates 9 --dim 1": ("TEE", "Independent"),
     "--k 3 --normalise rank --theiler 2 --alpha 0.9 --surrogate bootstrap --surrogates 9 --dim 1": (
         "TEE",
         "Independent",
@@ -316,9 +308,7 @@ def test_discrete_data_are_recognised(run):
 
 
 def test_required_and_forbidden_edges_and_cycles(run):
-    code, out, _ = run(
-        "infer data.csv --estimator gaussian --allow-cycles --require c:a --forbid a:b --resume --json"
-    )
+    code, out, _ = run("infer data.csv --estimator gaussian --allow-cycles --require c:a --forbid a:b --resume --json")
     found = json.loads(out)
     assert code == 0
     assert "c" in found["parents"]["a"]
@@ -546,9 +536,7 @@ def test_tables_keep_their_numbers_on_a_narrow_terminal(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setenv("NO_COLOR", "1")
     show.table(["source", "target", "TE (nats)", "p", "q"], rows)
-    show.say(
-        "Proven optimal: score 2.20082; acyclicity cost nothing, and words are broken between letters never."
-    )
+    show.say("Proven optimal: score 2.20082; acyclicity cost nothing, and words are broken between letters never.")
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 60
     assert "\x1b" not in out
@@ -577,9 +565,7 @@ def test_version():
     assert (done.returncode, done.stdout, done.stderr) == (0, f"enmesh {em.__version__}\n", "")
 
 
-@pytest.mark.parametrize(
-    "command", [[ENMESH], [sys.executable, "-m", "enmesh"]], ids=["enmesh", "python -m enmesh"]
-)
+@pytest.mark.parametrize("command", [[ENMESH], [sys.executable, "-m", "enmesh"]], ids=["enmesh", "python -m enmesh"])
 def test_an_error_of_the_program(folder, command):
     line = [*command, "infer", "word.csv"]
     done = subprocess.run(line, capture_output=True, text=True, timeout=120, cwd=folder)
@@ -603,32 +589,15 @@ def test_a_reader_that_has_enough_is_no_error(folder):
 
 
 def test_completion_knows_the_names(folder):
-    words = {
-        "_ENMESH_COMPLETE": "complete_bash",
-        "COMP_WORDS": "enmesh infer --estimator g",
-        "COMP_CWORD": "3",
-    }
+    words = {"_ENMESH_COMPLETE": "complete_bash", "COMP_WORDS": "enmesh infer --estimator g", "COMP_CWORD": "3"}
     done = program(env=os.environ | words, cwd=folder)
     assert "gaussian" in done.stdout
 
 
 def test_stopping_keeps_what_was_finished_and_resuming_goes_on(folder, finished_tests):
     coupled_map("a>b>c>d>e>f", n=600, noise=0.01, seed=0).to_dataframe().to_csv("six.csv", index=False)
-    line = [
-        "infer",
-        "six.csv",
-        "--estimator",
-        "ksg",
-        "--dim",
-        "1",
-        "--max-parents",
-        "2",
-        "--surrogates",
-        "999",
-    ]
-    started = subprocess.Popen(
-        [ENMESH, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder
-    )
+    line = ["infer", "six.csv", "--estimator", "ksg", "--dim", "1", "--max-parents", "2", "--surrogates", "999"]
+    started = subprocess.Popen([ENMESH, *line], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder)
     store = folder / "six-results" / "run.db"
     deadline = time.monotonic() + 90
     while time.monotonic() < deadline and not finished_tests(store):
@@ -656,11 +625,7 @@ def test_masked_windows_are_left_out(run):
     expected = em.Series(values, names="ab").mask(range(100, 120)).detrend()
     alone = em.infer(expected, score="tea", estimator="gaussian", max_lag=1)
     assert network.local == alone.local
-    for window, words in (
-        ("5", "give FROM:TO"),
-        ("0:4", "count from 1"),
-        ("290:301", "not in the recording of 300"),
-    ):
+    for window, words in (("5", "give FROM:TO"), ("0:4", "count from 1"), ("290:301", "not in the recording of 300")):
         code, _, err = run(f"{asked} --mask {window}")
         assert code == 2
         assert words in err

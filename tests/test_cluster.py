@@ -31,9 +31,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def client():
     with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -104,9 +102,7 @@ def test_data_travel_about_once_per_worker_and_never_with_every_chunk(client, mo
     monkeypatch.setattr(module.Workers, "_tasks", watched)
     with joblib.parallel_config(backend="dask"), Evaluator(SCORES["gaussian"], series) as evaluate:
         for size in (1, 2):
-            evaluate(
-                [(i, p) for i in range(30) for p in combinations([j for j in range(30) if j != i], size)]
-            )
+            evaluate([(i, p) for i in range(30) for p in combinations([j for j in range(30) if j != i], size)])
     assert len(sent) > 40
     assert 2 <= sum(sent) <= 8
 
@@ -121,16 +117,7 @@ def scheduler(tmp_path_factory):
     file = folder / "scheduler.json"
     words = [sys.executable, "-m", "dask"]
     how = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    head = [
-        "scheduler",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        "0",
-        "--no-dashboard",
-        "--scheduler-file",
-        str(file),
-    ]
+    head = ["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
     worker = ["worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-nanny", "--no-dashboard"]
     started = [subprocess.Popen([*words, *one], **how) for one in (head, worker, worker)]
     try:
@@ -200,9 +187,7 @@ def test_a_stopped_run_of_subjects_resumes_on_the_cluster(scheduler, subjects, t
     assert process.returncode == 130, said
     assert "--resume goes on" in said
     kept = sum(run["answers"] for run in runs(store))
-    done = subprocess.run(
-        enmesh_command(*words, *slow, "--resume"), capture_output=True, text=True, check=True
-    )
+    done = subprocess.run(enmesh_command(*words, *slow, "--resume"), capture_output=True, text=True, check=True)
     assert f"{kept:,} scores of an earlier run are kept" in done.stderr
     assert all(run["computed_twice"] == 0 for run in runs(store))
     assert (folder / "report.html").is_file()

@@ -45,9 +45,7 @@ def test_kernels_are_kept_and_it_is_said_once_that_they_are_compiled(tmp_path):
 def test_where_no_folder_can_be_written_kernels_work_all_the_same(tmp_path):
     package, nowhere = tmp_path / "src", tmp_path / "file"
     nowhere.write_text("a file is no folder")
-    shutil.copytree(
-        Path(enmesh.__file__).parent, package / "enmesh", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    shutil.copytree(Path(enmesh.__file__).parent, package / "enmesh", ignore=shutil.ignore_patterns("__pycache__"))
     for folder in [package / "enmesh", *(f for f in (package / "enmesh").rglob("*") if f.is_dir())]:
         (folder / "__pycache__").write_text("a file is no folder")
     _, fresh, unkept, said = run(package, nowhere / "kernels", nowhere)

@@ -84,9 +84,7 @@ def test_fields_are_options_of_the_command_line(recipe, capsys, tmp_path):
     said = re.sub(r"[\s│]+", " ", capsys.readouterr().out)
     assert "--price" in said
     assert "What a parent costs" in said
-    assert (
-        main(["simulate", "var", "--graph", "a>b>c", "-n", "200", "--out", str(tmp_path / "data.csv")]) == 0
-    )
+    assert main(["simulate", "var", "--graph", "a>b>c", "-n", "200", "--out", str(tmp_path / "data.csv")]) == 0
     found = ["--score", "toy-price", "--dim", "1", "--graph", "a>b>c"]
     totals = []
     for price in ("0.5", "0.01"):
@@ -137,11 +135,7 @@ def test_the_simulator_simulates_its_graph(recipe):
     assert doctest.testmod(module).attempted == 1
     assert doctest.testmod(module).failed == 0
     made = module.toy_average("a>b, b>c", n=500)
-    assert em.infer(made, score="tea", estimator="gaussian", max_lag=1).parents == {
-        "a": (),
-        "b": ("a",),
-        "c": ("b",),
-    }
+    assert em.infer(made, score="tea", estimator="gaussian", max_lag=1).parents == {"a": (), "b": ("a",), "c": ("b",)}
 
 
 # --- types are handed on ------------------------------------------------------------------------------------

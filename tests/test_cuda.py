@@ -117,10 +117,7 @@ def test_runs_of_the_kd_order_are_cells(cuda, kind, n):
     size = 64
     while size < 2 * n:
         for begin in range(0, n, size):
-            low, high = (
-                points[order[begin : begin + size // 2]],
-                points[order[begin + size // 2 : begin + size]],
-            )
+            low, high = (points[order[begin : begin + size // 2]], points[order[begin + size // 2 : begin + size]])
             assert not len(high) or (low.max(0) <= high.min(0)).any()
         size *= 2
 

@@ -82,9 +82,7 @@ def test_grey_comparison_hatches_what_fell():
         assert cells == hatched
 
 
-@pytest.mark.parametrize(
-    "names", [["a", "b"], [f"temperature of the north riser, sensor {i}" for i in range(6)]]
-)
+@pytest.mark.parametrize("names", [["a", "b"], [f"temperature of the north riser, sensor {i}" for i in range(6)]])
 def test_no_words_leave_the_picture(names, tmp_path):
     square = np.full((len(names),) * 2, 0.2)
     path = tmp_path / "picture.svg"

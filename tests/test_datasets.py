@@ -36,9 +36,7 @@ def test_gas_furnace_is_as_published():
     series = em.datasets.gas_furnace()
     assert series.values[0].tolist() == [-0.109, 53.8]
     assert series.values[-1].tolist() == [-0.262, 57.0]
-    assert (
-        hashlib.sha256(np.ascontiguousarray(series.values).tobytes()).hexdigest()[:16] == "8dee26b588992a3e"
-    )
+    assert hashlib.sha256(np.ascontiguousarray(series.values).tobytes()).hexdigest()[:16] == "8dee26b588992a3e"
 
 
 @pytest.mark.parametrize("name", ["gas-furnace", "heart-breath", "cortex", "plankton", "markets", "plant"])

@@ -88,16 +88,12 @@ def test_a_change_halfway(what, change):
 
 def test_a_random_walk_is_possibly_non_stationary():
     walk = np.cumsum(np.random.default_rng(0).normal(size=(2000, 1)), axis=0)
-    assert any(
-        "possibly non-stationary" in f.message for f in diagnose(em.Series(walk)) if f.kind == "stationarity"
-    )
+    assert any("possibly non-stationary" in f.message for f in diagnose(em.Series(walk)) if f.kind == "stationarity")
 
 
 @pytest.mark.slow
 def test_false_alarms_about_stationarity_are_rare():
-    series = [
-        simulate.var({"a": [], "b": []}, 500, own=own, seed=s) for own in (0.0, 0.8) for s in range(100)
-    ]
+    series = [simulate.var({"a": [], "b": []}, 500, own=own, seed=s) for own in (0.0, 0.8) for s in range(100)]
     assert sum("stationarity" in kinds(one) for one in series) <= 3
 
 

@@ -42,9 +42,7 @@ def test_every_parent_set_sees_the_same_window():
     series = em.Series(np.random.default_rng(0).normal(size=(40, 3)), names="abc")
     wide = em.Embedding(dim={"a": 1, "b": 1, "c": 4}, delay=2)
     assert Blocks(series, wide, as_is).n == 40 - 7
-    assert (
-        len(em.transfer_entropy(series, "a", "b", estimator=em.Gaussian(), embedding=wide, local=True)) == 33
-    )
+    assert len(em.transfer_entropy(series, "a", "b", estimator=em.Gaussian(), embedding=wide, local=True)) == 33
 
 
 def test_times_keep_trials_apart():
@@ -58,13 +56,7 @@ def test_options_are_values():
     per_node = em.Embedding(dim={"b": 2, "a": 3})
     assert per_node == em.Embedding(dim={"a": 3, "b": 2})
     assert hash(per_node) == hash(em.Embedding(dim={"a": 3, "b": 2}))
-    for value in (
-        per_node,
-        em.KSG(k=3),
-        em.TEE(embedding=per_node, n_surrogates=99),
-        em.Criterion("aic"),
-        em.MIT(),
-    ):
+    for value in (per_node, em.KSG(k=3), em.TEE(embedding=per_node, n_surrogates=99), em.Criterion("aic"), em.MIT()):
         assert restore(describe(value)) == value
 
 

@@ -36,13 +36,7 @@ TWINS = {
     em.Mixed: lambda e, x, y, z, t: naive.mixed_local(x, y, z, e.k),
     em.Ordinal: lambda e, x, y, z, t: naive.discrete_local(x, y, z),
     em.Regression: lambda e, x, y, z, t: naive.regression_local(
-        x,
-        y,
-        z,
-        e.features,
-        FREQUENCIES if e.features == "fourier" else (),
-        1e-9 * (e.features != "linear"),
-        e.targets,
+        x, y, z, e.features, FREQUENCIES if e.features == "fourier" else (), 1e-9 * (e.features != "linear"), e.targets
     ),
 }
 VARIANTS = [
@@ -102,9 +96,7 @@ def test_chain_rule_of_plug_in_estimators(seed, dims):
         x, y, z, w = conditioned(estimator, *draw_blocks(estimator, (*dims, 1), n=200, seed=seed))
         z, xz = z.astype(y.dtype), np.column_stack([x, z]).astype(y.dtype)
         both = estimator.prepare(y, z).cmi(np.column_stack([x, w]))
-        assert both == pytest.approx(
-            estimator.prepare(y, z).cmi(x) + estimator.prepare(y, xz).cmi(w), abs=1e-10
-        )
+        assert both == pytest.approx(estimator.prepare(y, z).cmi(x) + estimator.prepare(y, xz).cmi(w), abs=1e-10)
         assert both > estimator.prepare(y, z).cmi(x) - 1e-12  # monotone
 
 
@@ -155,9 +147,7 @@ def test_gaussian_leaves_out_a_redundant_source_and_says_so():
 def test_gaussian_survives_redundant_conditions_and_large_offsets():
     x, y, z = draw_blocks(em.Gaussian(), (1, 1, 1))
     value = em.cmi(x, y, z, estimator=em.Gaussian())
-    assert em.cmi(x, y, np.column_stack([z, z, -z]), estimator=em.Gaussian()) == pytest.approx(
-        value, abs=1e-10
-    )
+    assert em.cmi(x, y, np.column_stack([z, z, -z]), estimator=em.Gaussian()) == pytest.approx(value, abs=1e-10)
     assert em.cmi(x + 1e7, y - 1e7, z + 1e7, estimator=em.Gaussian()) == pytest.approx(value, abs=1e-7)
 
 
@@ -167,9 +157,7 @@ def test_gaussian_refuses_the_infinite():
         em.cmi(y + z, y, z, estimator=em.Gaussian())
     with pytest.raises(em.InputError, match="the target is a linear function of its past"):
         em.cmi(x, 2 * z, z, estimator=em.Gaussian())
-    with pytest.raises(
-        em.InputError, match="too few samples: 4 for a Gaussian of 3 variables; at least 5 are needed"
-    ):
+    with pytest.raises(em.InputError, match="too few samples: 4 for a Gaussian of 3 variables; at least 5 are needed"):
         em.cmi(x[:4], y[:4], z[:4], estimator=em.Gaussian())
 
 
@@ -235,10 +223,7 @@ def test_residuals_see_innovations_that_the_past_hides(data, n, k, much, draws):
 
 @pytest.mark.parametrize("draws", rest_slow([100, 400]))
 def test_residuals_do_no_harm_under_an_independent_past(draws):
-    errors = {
-        kind: residuals.errors("independent z", 500, kind, None, draws)
-        for kind in ("none", *KINDS_OF_RESIDUAL)
-    }
+    errors = {kind: residuals.errors("independent z", 500, kind, None, draws) for kind in ("none", *KINDS_OF_RESIDUAL)}
     plain = errors.pop("none")
     assert all(less.error <= plain.error + plain.standard_error for less in errors.values())
 
@@ -413,9 +398,7 @@ def test_mixed_of_states_alone_nears_counting_and_of_numbers_alone_ksg():
     rng = np.random.default_rng(18)
     x, z, flip = rng.integers(0, 2, 2000), rng.integers(0, 3, 2000), rng.random(2000) < 0.2
     y = (x ^ flip) + 2 * z
-    assert em.cmi(x, y, z, estimator=em.Mixed()) == pytest.approx(
-        em.cmi(x, y, z, estimator=em.Discrete()), abs=0.005
-    )
+    assert em.cmi(x, y, z, estimator=em.Mixed()) == pytest.approx(em.cmi(x, y, z, estimator=em.Discrete()), abs=0.005)
     x, y, z = draw_blocks(em.KSG(), (1, 1, 1), n=2000)
     truth = -np.log(1 - (0.49 / 1.98) ** 2) / 2  # the correlation of x and y that z leaves
     for estimator in (em.Mixed(), em.KSG()):
@@ -429,9 +412,7 @@ def test_mixed_takes_no_state_for_a_number():
     value = em.cmi(x, y, z, estimator=em.Mixed())
     words = np.array(["no", "maybe", "yes"])
     assert em.cmi(words[x], y, z, estimator=em.Mixed()) == value
-    assert em.cmi(np.array([700, 2, 50])[x], 9 * y - 3, 1 - z, estimator=em.Mixed()) == pytest.approx(
-        value, abs=1e-12
-    )
+    assert em.cmi(np.array([700, 2, 50])[x], 9 * y - 3, 1 - z, estimator=em.Mixed()) == pytest.approx(value, abs=1e-12)
     assert em.cmi(x.astype(float), y, z, estimator=em.Mixed()) != value
 
 
@@ -707,9 +688,7 @@ def test_corrections_remove_the_bias_of_few_samples(correction):
     values = []
     for _ in range(200):
         x, y, z = rng.integers(0, 4, 150), rng.integers(0, 4, 150), rng.integers(0, 3, 150)
-        values.append(
-            [em.cmi(x, y, z, estimator=e) for e in (em.Discrete(), em.Discrete(correction=correction))]
-        )
+        values.append([em.cmi(x, y, z, estimator=e) for e in (em.Discrete(), em.Discrete(correction=correction))])
     plain, corrected = np.mean(values, axis=0)
     assert plain == pytest.approx(27 / 300, abs=0.02)
     assert abs(corrected) < plain / 4
@@ -747,10 +726,7 @@ def test_degrees_of_freedom():
     [
         (lambda: em.KSG(k=0), "k=0 is not possible; give a whole number of at least 1"),
         (lambda: em.KSG(algorithm=3), "algorithm=3 is not known; KSG has 1 and 2"),
-        (
-            lambda: em.Gaussian(normalise="max"),
-            "normalise='max' is not known; use 'none', 'rank', 'zscore'",
-        ),
+        (lambda: em.Gaussian(normalise="max"), "normalise='max' is not known; use 'none', 'rank', 'zscore'"),
         (lambda: em.KSG(normalise="max"), "normalise='max' is not known; use 'zscore' or 'rank'"),
         (
             lambda: em.KSG(residual="cubic"),
@@ -758,14 +734,8 @@ def test_degrees_of_freedom():
         ),
         (lambda: em.KSG(device="tpu"), "device='tpu' is not known; use 'cpu', 'cuda', 'auto'"),
         (lambda: em.KSG(noise=-1), "noise=-1 is not possible; give a small number such as 1e-8, or 0"),
-        (
-            lambda: em.KSG(theiler=-1),
-            "theiler=-1 is not possible; give a whole number of at least 0",
-        ),
-        (
-            lambda: em.Kernel(width=0),
-            "width=0 is not possible; give a positive number of standard deviations",
-        ),
+        (lambda: em.KSG(theiler=-1), "theiler=-1 is not possible; give a whole number of at least 0"),
+        (lambda: em.Kernel(width=0), "width=0 is not possible; give a positive number of standard deviations"),
         (
             lambda: em.Discrete(correction="panzeri"),
             "correction='panzeri' is not known; use 'none', 'miller-madow', 'grassberger'",
@@ -797,10 +767,7 @@ def test_degrees_of_freedom():
             lambda: em.Combined(members=(em.KSG(), em.Gaussian(normalise="rank"))),
             "members differ in normalise='rank'; give it to all members or to none",
         ),
-        (
-            lambda: em.Combined(level=1),
-            "level=1 is not possible; give a number between 0 and 1, such as 0.99",
-        ),
+        (lambda: em.Combined(level=1), "level=1 is not possible; give a number between 0 and 1, such as 0.99"),
         (lambda: em.Discrete(arity=1), "arity=1 is not possible; give a whole number of at least 2"),
         (
             lambda: em.cmi([0.5, 1, 2], [1, 2, 3], estimator=em.Discrete()),
@@ -822,10 +789,7 @@ def test_degrees_of_freedom():
             lambda: em.cmi(np.random.rand(9), np.random.rand(8), estimator=em.KSG()),
             "x has 9 samples and y has 8; give as many of each",
         ),
-        (
-            lambda: em.cmi([0.0, np.nan, 1.0], [1.0, 2.0, 3.0]),
-            "x has missing or infinite values; remove them first",
-        ),
+        (lambda: em.cmi([0.0, np.nan, 1.0], [1.0, 2.0, 3.0]), "x has missing or infinite values; remove them first"),
         (
             lambda: em.KSG(noise=0).entropy(np.r_[np.zeros(10), np.random.rand(10)]),
             "many values are equal, so the entropy is minus infinity; set noise=1e-8, or use Discrete",
@@ -876,17 +840,11 @@ def test_every_estimator_says_what_the_command_line_and_the_report_need(name):
 
 def test_theiler_window_is_said():
     assert "samples up to 3 steps apart not compared" in em.KSG(theiler=3).sentence()
-    assert (
-        em.Kernel(theiler=2).sentence()
-        == "a box kernel of width 0.5, samples up to 2 steps apart not compared"
-    )
+    assert em.Kernel(theiler=2).sentence() == "a box kernel of width 0.5, samples up to 2 steps apart not compared"
 
 
 def test_samples_limit_the_parents():
-    assert em.Gaussian().bearable_parents(1000, (1, 2), (0, 0)) == (
-        49,
-        "1000 samples bear 10 per coefficient",
-    )
+    assert em.Gaussian().bearable_parents(1000, (1, 2), (0, 0)) == (49, "1000 samples bear 10 per coefficient")
     assert em.Discrete().bearable_parents(1000, (1, 1), (2, 3)) == (4, "1000 samples bear 3 per joint state")
     assert em.KSG().bearable_parents(1000, (2, 3), (0, 0)) == (2, "joint dimension at most 10")
     assert em.KSG().bearable_parents(1000, (9, 3), (0, 0))[0] == 1

@@ -78,11 +78,7 @@ def assert_as_expected(evaluate, expected):
     scores = evaluate([families[i] for i in order])
     assert scores.tolist() == [expected[0][i] for i in order]
     for found, wanted in zip(evaluate.edges(LINKS), expected[1], strict=True):
-        assert (found.value, found.p_value, found.null_mean) == (
-            wanted.value,
-            wanted.p_value,
-            wanted.null_mean,
-        )
+        assert (found.value, found.p_value, found.null_mean) == (wanted.value, wanted.p_value, wanted.null_mean)
         assert found.null.tolist() == wanted.null.tolist()
 
 
@@ -117,9 +113,7 @@ def test_what_was_answered_before_a_question_failed_is_kept(series, monkeypatch,
     reply = answer(scorer, questions, np.inf)
     assert isinstance(reply.error, LookupError)
     assert len(reply.answers) == 3
-    assert [a.value for a in reply.answers] == [
-        run(scorer.test(q.args)).value for q in questions[: len(reply.answers)]
-    ]
+    assert [a.value for a in reply.answers] == [run(scorer.test(q.args)).value for q in questions[: len(reply.answers)]]
     assert len(answer(scorer, questions, 0.0).answers) == 1  # time is up at once, but one is always answered
 
 
@@ -394,9 +388,7 @@ if __name__ == "__main__":
 def test_memory_is_respected(tmp_path, gigabytes):
     (tmp_path / "job.py").write_text(MEMORY)
     command = [sys.executable, str(tmp_path / "job.py"), str(int(gigabytes * 1e9))]
-    workers, used = map(
-        int, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
-    )
+    workers, used = map(int, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
     assert workers == {1.0: 1, 2.0: 3}[gigabytes]
     assert used <= gigabytes * 1e9
 

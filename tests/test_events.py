@@ -78,9 +78,7 @@ def test_files_are_read(tmp_path):
 
 
 def test_dates_become_seconds():
-    stamps = pd.to_datetime(
-        ["2024-01-01 00:00:00", "2024-01-01 00:00:02.5", "2024-01-01 00:01:00"], format="ISO8601"
-    )
+    stamps = pd.to_datetime(["2024-01-01 00:00:00", "2024-01-01 00:00:02.5", "2024-01-01 00:01:00"], format="ISO8601")
     events = em.Events(pd.DataFrame({"node": ["a", "b", "a"], "time": stamps}))
     assert events["a"].tolist() == [0.0, 60.0]
     assert events["b"].tolist() == [2.5]
@@ -91,9 +89,7 @@ def test_trials_and_windows():
     listed = em.Events([{"a": A, "b": B}, {"a": B, "b": A}], duration=[5.0, 6.0])
     nested = em.Events({"a": [A, B], "b": [B, A]}, duration=[5.0, 6.0])
     rows = [("one", "a", t) for t in A] + [("two", "b", t) for t in A] + [("one", "b", t) for t in B]
-    table = em.Events(
-        pd.DataFrame(rows + [("two", "a", t) for t in B], columns=["trial", "node", "time"]), [5.0, 6.0]
-    )
+    table = em.Events(pd.DataFrame(rows + [("two", "a", t) for t in B], columns=["trial", "node", "time"]), [5.0, 6.0])
     assert listed.digest == nested.digest == table.digest
     assert listed.duration == 11.0
     assert listed.lengths == (5, 5)
@@ -107,9 +103,7 @@ def test_trials_and_windows():
 
 
 def test_a_copy_is_the_same():
-    cut = em.Events(
-        [{"a": A, "b": B}, {"a": B}], windows=[(3, 5), (0, 2)], mend="outside", truth={"b": ["a"]}
-    )
+    cut = em.Events([{"a": A, "b": B}, {"a": B}], windows=[(3, 5), (0, 2)], mend="outside", truth={"b": ["a"]})
     copy = em.Events(cut)
     assert copy.digest == cut.digest
     assert copy.truth == cut.truth
@@ -127,11 +121,7 @@ def test_units_are_kept():
     """Quantities and time differences become seconds, also in a mapping; a mapping of trains has their limits."""
     table = pd.DataFrame({"node": list("aaabb"), "time": pd.to_timedelta(A + B, unit="s")})
     trains = {name: spike_train("", times) for name, times in (("a", A), ("b", B))}
-    for events in (
-        em.Events(table, 5),
-        em.Events(trains),
-        em.Events({"a": pd.to_timedelta(A, unit="s"), "b": B}, 5),
-    ):
+    for events in (em.Events(table, 5), em.Events(trains), em.Events({"a": pd.to_timedelta(A, unit="s"), "b": B}, 5)):
         assert events.duration == 5
         np.testing.assert_allclose(events["a"], A)
 
@@ -162,16 +152,8 @@ def test_what_is_asked_is_mended():
     ("given", "options", "said"),
     [
         ({"a": [2.0, 1.0]}, {}, "not in order (1 comes after 2); pass mend='sort'"),
-        (
-            {"a": [1.0, 1.0]},
-            {"duration": 5},
-            "a has 1 events at the time of another of its events (first at 1)",
-        ),
-        (
-            {"a": [1.0, 9.0]},
-            {"duration": 5},
-            "1 events of a lie outside the observed time 0 to 5 (first at 9)",
-        ),
+        ({"a": [1.0, 1.0]}, {"duration": 5}, "a has 1 events at the time of another of its events (first at 1)"),
+        ({"a": [1.0, 9.0]}, {"duration": 5}, "1 events of a lie outside the observed time 0 to 5 (first at 9)"),
         ({"a": [1.0, np.nan]}, {"duration": 5}, "a has 1 missing or infinite times"),
         ({"a": ["x"]}, {"duration": 5}, "the times of a are no list of numbers"),
         ({"a": 3.0}, {}, "the times of a are no list of numbers"),
@@ -186,17 +168,9 @@ def test_what_is_asked_is_mended():
         ({"a": [1.0]}, {"mend": True}, "mend=True is not known"),
         ({"a": [1.0]}, {"duration": 5, "names": []}, "no node is named"),
         ({"a": [1.0]}, {"windows": 5}, "windows=5 are no observed times; give [(start, stop), ...]"),
-        (
-            np.array([[0.5, 0], [0.7, 1]]),
-            {"duration": 5},
-            "a node is called 0.5; nodes are whole numbers or text",
-        ),
+        (np.array([[0.5, 0], [0.7, 1]]), {"duration": 5}, "a node is called 0.5; nodes are whole numbers or text"),
         (pd.DataFrame([[1, 2, 3.0]], columns=["node", "node", "time"]), {}, "two columns have the same name"),
-        (
-            pd.DataFrame({"node": ["a", "b"], "time": [1.0, 2.0], "trial": [1, np.nan]}),
-            {},
-            "an event has no trial",
-        ),
+        (pd.DataFrame({"node": ["a", "b"], "time": [1.0, 2.0], "trial": [1, np.nan]}), {}, "an event has no trial"),
         (pd.DataFrame({"node": ["a", "a"], "time": ["1", "x"]}), {}, "neither numbers nor dates ('x')"),
         ({"a": []}, {}, "no events and no duration"),
         ({}, {}, "there are no events"),
@@ -210,11 +184,7 @@ def test_what_is_asked_is_mended():
         ({"a": [1.0]}, {"mend": "all"}, "mend='all' is not known; use 'sort', 'duplicates', 'outside'"),
         ({"a": [1.0]}, {"names": ["b"]}, "there is no node b; the nodes are a"),
         ({"\u200b": [1.0]}, {"duration": 2}, "cannot be seen"),
-        (
-            pd.DataFrame({"x": [1.0], "y": [2.0]}),
-            {},
-            "no column says the node of an event; the columns are x, y",
-        ),
+        (pd.DataFrame({"x": [1.0], "y": [2.0]}), {}, "no column says the node of an event; the columns are x, y"),
         (pd.DataFrame({"node": ["a"], "when": [2.0]}), {}, "no column says the time of an event"),
         (pd.DataFrame({"node": ["a"], "time": ["soon"]}), {}, "neither numbers nor dates"),
         (pd.DataFrame({"node": ["a"], "time": [1.0]}), {"node": "cell"}, "there is no column 'cell'"),
@@ -252,35 +222,20 @@ def test_bad_options_are_refused(options, said):
 def test_what_does_not_go_together_is_refused(chain):
     series = em.simulate.var("a>b", n=100)
     asked = [
-        (
-            lambda: em.transfer_entropy(series, "a", "b", estimator=em.PointProcess()),
-            "takes events, not samples",
-        ),
+        (lambda: em.transfer_entropy(series, "a", "b", estimator=em.PointProcess()), "takes events, not samples"),
         (lambda: em.transfer_entropy(chain, "a", "b", estimator=em.KSG()), "KSG takes samples, not events"),
         (lambda: em.transfer_entropy(chain, "a", "b", estimator="ksg"), "takes samples"),
-        (
-            lambda: em.transfer_entropy(chain, "a", "b", embedding=em.Embedding()),
-            "embedding belongs to samples",
-        ),
+        (lambda: em.transfer_entropy(chain, "a", "b", embedding=em.Embedding()), "embedding belongs to samples"),
         (lambda: em.significance(chain, "a", "b", max_lag=3), "max_lag belongs to samples"),
         (lambda: em.significance(chain, "a", "b", n_surrogates=0), "give n_surrogates"),
         (lambda: em.significance(chain, "a", "b", surrogate=em.Permute()), "Permute is not made for events"),
-        (
-            lambda: em.significance(series, "a", "b", surrogate=em.NearbyHistories(), n_surrogates=19),
-            "is for events",
-        ),
+        (lambda: em.significance(series, "a", "b", surrogate=em.NearbyHistories(), n_surrogates=19), "is for events"),
         (lambda: em.significance(chain, "a", "b", surrogate="permute"), "Permute is not made for events"),
-        (
-            lambda: em.significance(chain, "a", "b", surrogate=em.NearbyHistories(neighbours=10**6)),
-            "too many",
-        ),
+        (lambda: em.significance(chain, "a", "b", surrogate=em.NearbyHistories(neighbours=10**6)), "too many"),
         (lambda: em.lag_profile(chain, "a", "b"), "these are events, not samples"),
         (lambda: em.score(chain, "a>b", em.Criterion("bic")), "Criterion is not made for events"),
         (lambda: chain.select([]), "no node is named"),
-        (
-            lambda: em.infer(chain, max_parents=1, n_surrogates=99).explain("a", "b"),
-            "links of events have no",
-        ),
+        (lambda: em.infer(chain, max_parents=1, n_surrogates=99).explain("a", "b"), "links of events have no"),
         (lambda: em.infer(chain, score="bic"), "is not made for events"),
         (lambda: em.infer(chain, estimator="gaussian"), "takes samples"),
         (lambda: em.infer(chain, max_lag=2), "max_lag belongs to samples"),
@@ -288,10 +243,7 @@ def test_what_does_not_go_together_is_refused(chain):
         (lambda: em.infer(chain.select(["a"])), "at least 2 nodes"),
         (lambda: em.transfer_entropy(em.Events({"a": A, "b": B}, 5.0), "a", "b"), "at least 20"),
         (lambda: em.transfer_entropy(em.Events({"a": [], "b": B}, 5.0), "a", "b"), "a has too few events"),
-        (
-            lambda: em.transfer_entropy(chain, "a", "b", estimator=em.PointProcess(target_history={"a": 1})),
-            "for b",
-        ),
+        (lambda: em.transfer_entropy(chain, "a", "b", estimator=em.PointProcess(target_history={"a": 1})), "for b"),
     ]
     for ask, said in asked:
         with pytest.raises(em.InputError, match=said):
@@ -304,9 +256,7 @@ def test_what_does_not_go_together_is_refused(chain):
 @pytest.mark.parametrize(("given", "lengths"), [((), (2, 1, 1)), ((), (1, 3, 1)), (("c",), (2, 1, 2))])
 def test_the_estimate_is_that_of_its_twin(given, lengths):
     events = em.simulate.coupled_events("a>b, b>c", duration=90, seed=1)
-    how = em.PointProcess(
-        target_history=lengths[0], source_history=lengths[1], condition_history=lengths[2], ratio=1.5
-    )
+    how = em.PointProcess(target_history=lengths[0], source_history=lengths[1], condition_history=lengths[2], ratio=1.5)
     question = EventTransfers(events, how).question([0], 1, events.indices(given))
     assert len(question.other_z) == round(1.5 * question.n)
     known = [events[name] for name in given]
@@ -353,9 +303,7 @@ def test_local_values_and_units(chain):
     assert local.sum() / question.duration == pytest.approx(rate)
 
 
-@pytest.mark.parametrize(
-    ("length", "known", "spread"), [(1, 0.5190, 0.0227), (2, 0.4980, 0.0199), (3, 0.4835, 0.0171)]
-)
+@pytest.mark.parametrize(("length", "known", "spread"), [(1, 0.5190, 0.0227), (2, 0.4980, 0.0199), (3, 0.4835, 0.0171)])
 def test_the_canonical_pair(length, known, spread):
     pair = em.simulate.coupled_events("a>b", duration=7965, seed=1)
     assert 9500 < pair.counts["b"] < 10500
@@ -515,17 +463,7 @@ def test_on_the_command_line(chain, tmp_path, capsys):
     assert main(["te", str(file), "a", "b", "--events", "--duration", "300", "--surrogates", "19"]) == 0
     assert "nats per unit of time" in capsys.readouterr().out
     chain.to_dataframe().set_axis(["who", "when"], axis=1).to_csv(tmp_path / "named.csv", index=False)
-    named = [
-        "te",
-        str(tmp_path / "named.csv"),
-        "a",
-        "b",
-        "--events",
-        "--surrogate",
-        "shift",
-        "--surrogates",
-        "19",
-    ]
+    named = ["te", str(tmp_path / "named.csv"), "a", "b", "--events", "--surrogate", "shift", "--surrogates", "19"]
     assert main(named) == 2
     assert "use --node with the name of the column" in capsys.readouterr().err
     assert main([*named, "--node", "who", "--time", "when"]) == 0
@@ -593,12 +531,7 @@ def test_a_score_of_events_has_their_surrogates():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name",
-    [
-        "independent Poisson trains",
-        "a common slow rate",
-        "the same, given a third such train",
-    ],
+    "name", ["independent Poisson trains", "a common slow rate", "the same, given a third such train"]
 )
 def test_p_values_of_unrelated_trains_are_uniform(name):
     from benchmarks import events as bench
@@ -635,9 +568,7 @@ def test_p_values_that_are_not_quite_uniform(name, most):
 def test_mother_and_daughters_are_right_in_19_of_20():
     from benchmarks import events as bench
 
-    found = [
-        bench.right(family, em.infer(family))[0] for family in (bench.daughters(1000, s) for s in range(20))
-    ]
+    found = [bench.right(family, em.infer(family))[0] for family in (bench.daughters(1000, s) for s in range(20))]
     assert sum(f1 == 1 for f1 in found) >= 19
 
 

@@ -59,9 +59,7 @@ def test_mne_connectivity_draws_and_keeps_it(net, tmp_path):
     dense = np.nan_to_num(made.get_data("dense"))
     assert links(dense, made.names) == set(net)
     ends = tuple(map(np.array, made.indices))
-    figure, axes = mne_connectivity.viz.plot_connectivity_circle(
-        made.get_data(), made.names, indices=ends, show=False
-    )
+    figure, axes = mne_connectivity.viz.plot_connectivity_circle(made.get_data(), made.names, indices=ends, show=False)
     curves = [patch for patch in axes.patches if type(patch).__name__ == "PathPatch"]
     assert len(curves) == len(net)
     figure.savefig(tmp_path / "circle.png")
@@ -160,12 +158,8 @@ def test_scikit_learn_accepts_the_estimator():
     checks = pytest.importorskip("sklearn.utils.estimator_checks")
     from enmesh.sklearn import NetworkInference
 
-    ran = checks.check_estimator(
-        NetworkInference(estimator="gaussian", embedding=em.Embedding()), on_fail=None
-    )
-    failed = {
-        one["check_name"]: one["exception"] for one in ran if one["status"] not in ("passed", "skipped")
-    }
+    ran = checks.check_estimator(NetworkInference(estimator="gaussian", embedding=em.Embedding()), on_fail=None)
+    failed = {one["check_name"]: one["exception"] for one in ran if one["status"] not in ("passed", "skipped")}
     assert not failed
     assert sum(one["status"] == "passed" for one in ran) > 30
 

@@ -66,9 +66,7 @@ def test_words_have_no_effect():
 def test_lags_are_those_of_a_plain_regression(network):
     series, about = network.series, network.explain("b", "c")
     most = about.lags[-1]
-    scored = {
-        name: normal_scores(series.values[:, series.index(name)].astype(float)) for name in series.names
-    }
+    scored = {name: normal_scores(series.values[:, series.index(name)].astype(float)) for name in series.names}
 
     def at(name, lag):
         return scored[name][most - lag : len(series.values) - lag]
@@ -159,9 +157,7 @@ def test_pictures_of_all_pairs_and_limits(network, kind, tmp_path):
     else:
         assert len(ax.get_yticks()) == 3
         limits = sorted(
-            line.get_xdata()[0]
-            for line in ax.lines
-            if len(line.get_xdata()) == 2 and line.get_linewidth() == 2
+            line.get_xdata()[0] for line in ax.lines if len(line.get_xdata()) == 2 and line.get_linewidth() == 2
         )
         lows = sorted(network.explain(s, t).low for s, t in network)
         assert limits == pytest.approx(lows, rel=1e-3)
@@ -205,9 +201,7 @@ def test_every_result_has_a_face(network):
         "windows": em.windows(series, 200, 200, score=GIVEN),
         "Grew|No difference|Fell": em.compare(series, series, 19, score=GIVEN, labels=("<i>rest", "task")),
         "Group of 2": em.group([series, series], score=GIVEN),
-        "strongest at lag 1": em.lag_profile(
-            series, "a", "b", max_lag=4, estimator=em.Gaussian(), n_surrogates=0
-        ),
+        "strongest at lag 1": em.lag_profile(series, "a", "b", max_lag=4, estimator=em.Gaussian(), n_surrogates=0),
         "nats, between": em.interval(series, "a", "b", estimator=em.Gaussian()),
         "Knowing a": network.explain("a", "b"),
     }

@@ -11,10 +11,7 @@ from enmesh.embedding.lagged import Lagged
 from enmesh.tasks import run
 from tests import naive
 
-ESTIMATORS = {
-    "line": em.Gaussian(normalise="rank"),
-    "curve": em.Regression(features="quadratic", normalise="zscore"),
-}
+ESTIMATORS = {"line": em.Gaussian(normalise="rank"), "curve": em.Regression(features="quadratic", normalise="zscore")}
 
 
 def past_of(selection, target):
@@ -92,9 +89,7 @@ def test_many_weak_lags_are_stronger_together():
         x[t, 1] += 0.13 * (x[t - 1, 0] + x[t - 2, 0] + x[t - 3, 0] + x[t - 4, 0])
     series = em.Series(x)
     alone = past_of(em.NonUniform(max_lag=4, estimator=em.Gaussian(), alpha=0.9999).bind(series), 1)
-    together = past_of(
-        em.NonUniform(max_lag=4, estimator=em.Gaussian(), alpha=0.9999, together=True).bind(series), 1
-    )
+    together = past_of(em.NonUniform(max_lag=4, estimator=em.Gaussian(), alpha=0.9999, together=True).bind(series), 1)
     assert together.sources == (0,)
     assert together.lags[0] == (1, 2, 3, 4)
     assert alone.sources == ()

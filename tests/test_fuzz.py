@@ -60,29 +60,14 @@ WORDS += [
     "\u200b",
     "\x1b[2J",
 ]
-WORDS += [
-    "9999999999999999999999",
-    "-1",
-    "1,5",
-    "True",
-    "1j",
-    "\ufeff",
-    "\x00",
-    " ",
-    "é",
-    "1_000",
-    "٣",
-    "Unnamed: 0",
-]
+WORDS += ["9999999999999999999999", "-1", "1,5", "True", "1j", "\ufeff", "\x00", " ", "é", "1_000", "٣", "Unnamed: 0"]
 
 
 def text_seeds():
     yield FRAME.to_csv(index=False)
     yield FRAME.to_csv()
     yield FRAME.set_axis(DAYS).to_csv()
-    yield FRAME.assign(date=DAYS.strftime("%d/%m/%Y"), trial=[0, 1] * 6, s=["up", "down"] * 6).to_csv(
-        index=False
-    )
+    yield FRAME.assign(date=DAYS.strftime("%d/%m/%Y"), trial=[0, 1] * 6, s=["up", "down"] * 6).to_csv(index=False)
     yield FRAME.assign(year=2000 + np.arange(12), month=3).to_csv(index=False)
     yield FRAME.to_csv(index=False, sep=";", decimal=",")
     yield f"# made\n% a,b,c\n{FRAME.to_csv(index=False, header=False)}"
@@ -147,25 +132,16 @@ def edf_bytes():
 
 
 def network_text():
-    return em.infer(
-        VALUES.repeat(4, 0) + RNG.normal(size=(48, 3)), score=em.TEA(estimator=em.Gaussian())
-    ).to_json()
+    return em.infer(VALUES.repeat(4, 0) + RNG.normal(size=(48, 3)), score=em.TEA(estimator=em.Gaussian())).to_json()
 
 
 ARRAYS = [VALUES, VALUES.astype(np.float32), RNG.integers(0, 3, (12, 2)), VALUES.reshape(2, 6, 3), VALUES > 0]
-MEMBERS = {
-    "names": np.array(["a", "b", "c"]),
-    "dt": np.array(0.5),
-    "kinds": np.array(["float", "text", "integer"]),
-}
+MEMBERS = {"names": np.array(["a", "b", "c"]), "dt": np.array(0.5), "kinds": np.array(["float", "text", "integer"])}
 MEMBERS |= {"labels": np.array('{"b": ["u", "v"]}')}
 SEEDS = {
     "csv": lambda: [text.encode() for text in text_seeds()],
     "npy": lambda: [array_bytes(array) for array in ARRAYS],
-    "npz": lambda: [
-        archive(x=array_bytes(VALUES)),
-        archive(x=array_bytes(ARRAYS[2]), y=array_bytes(VALUES[0])),
-    ],
+    "npz": lambda: [archive(x=array_bytes(VALUES)), archive(x=array_bytes(ARRAYS[2]), y=array_bytes(VALUES[0]))],
     "mat": lambda: [
         *(matlab_bytes(x=array) for array in ARRAYS[:3]),
         matlab_bytes(x=VALUES, s={"y": 1, "z": {"w": VALUES}}, t="words", c=np.array(["a", "b"], object)),
@@ -223,11 +199,7 @@ def typed(draw):
     """Return a table of odd cells."""
     width, length = draw(st.integers(1, 4)), draw(st.integers(0, 8))
     cell = st.one_of(
-        st.sampled_from(WORDS),
-        st.floats().map(str),
-        st.integers().map(str),
-        st.text(max_size=6),
-        st.dates().map(str),
+        st.sampled_from(WORDS), st.floats().map(str), st.integers().map(str), st.text(max_size=6), st.dates().map(str)
     )
     mark = draw(st.sampled_from([",", ";", "\t"]))
     rows = [mark.join(draw(cell) for _ in range(width)) for _ in range(length + 1)]
@@ -284,11 +256,7 @@ def fuzz(folder, kind, count):
     """Read so many damaged files of a kind; return how many were read and refused, and how long the slowest took."""
     path = folder / f"x.{kind}"
     found = {"tried": 0, "read": 0, "refused": 0, "lines": 0, "longest": 0.0}
-    words = (
-        st.one_of(st.just({}), OPTIONS, TEXT_OPTIONS)
-        if kind in ("csv", "txt")
-        else st.one_of(st.just({}), OPTIONS)
-    )
+    words = st.one_of(st.just({}), OPTIONS, TEXT_OPTIONS) if kind in ("csv", "txt") else st.one_of(st.just({}), OPTIONS)
 
     @seed(int(os.environ.get("ENMESH_FUZZ_SEED", "20260101")))
     @settings(

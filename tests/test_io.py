@@ -153,9 +153,7 @@ def test_a_time_column_is_recognised_by_its_name(text, name):
 def test_a_clock_under_any_name_is_no_node_unless_it_is_named(text, name):
     rows = [f"{0.5 * i},{row}" for i, row in enumerate(ROWS)]
     path = text(lines(f"{name},a,b,c", *rows))
-    with pytest.warns(
-        em.HazardWarning, match=f"{name} steps evenly and is taken for the time, unless columns="
-    ):
+    with pytest.warns(em.HazardWarning, match=f"{name} steps evenly and is taken for the time, unless columns="):
         series = read(path)
     assert (series.names, series.dt) == (("a", "b", "c"), 0.5)
     assert read(path, columns=[name, "a"]).names == (name, "a")
@@ -310,9 +308,7 @@ def test_missing_values(text):
 
 def test_more_nodes_than_samples_is_refused_unless_said(tmp_path):
     np.save(tmp_path / "x.npy", VALUES.T)
-    with pytest.raises(
-        em.InputError, match=r"3 samples of 20 nodes; pass transpose=True if the last axis is time"
-    ):
+    with pytest.raises(em.InputError, match=r"3 samples of 20 nodes; pass transpose=True if the last axis is time"):
         read(tmp_path / "x.npy")
     np.testing.assert_array_equal(read(tmp_path / "x.npy", transpose=True).values, VALUES)
     assert read(tmp_path / "x.npy", transpose=False).shape == (3, 20)
@@ -325,11 +321,7 @@ TIMES = [f"{i},{row}" for i, row in enumerate(ROWS)]
 BAD_TEXT = {
     "a word": (lines("a,b", "1,2", "", "2,oops", "3,1"), {}, "line 4, column b: 'oops' is not a number"),
     "a word in line 1": (lines("1,two", "2,3", "3,1"), {}, "line 1, column 2: 'two' is not a number"),
-    "free text": (
-        lines("a,b", "low,1", "high,2", "no,3"),
-        {},
-        "line 2, column a: 'low' is not a number, and",
-    ),
+    "free text": (lines("a,b", "low,1", "high,2", "no,3"), {}, "line 2, column a: 'low' is not a number, and"),
     "too many cells": (lines("a,b", "1,2", "1,2,3"), {}, "line 3, column 3: 3 cells, not 2"),
     "too few cells": (lines("a,b", "1,2", "1", "3,4"), {}, "line 3, column 2: 1 cell, not 2"),
     "only names": (lines("a,b"), {}, "has names but no rows"),
@@ -344,11 +336,7 @@ BAD_TEXT = {
     "a column twice": (lines("a,b,c", *ROWS), {"columns": ["a", "a"]}, "asked for twice"),
     "an unknown time": (lines("a,b,c", *ROWS), {"time": "t"}, "no time column t"),
     "an unknown trial": (lines("a,b,c", *ROWS), {"trial": "who"}, "no trial column who"),
-    "time goes back": (
-        lines("time,a", "1,5", "3,6", "2,1"),
-        {},
-        "line 4, column time: the time does not inc",
-    ),
+    "time goes back": (lines("time,a", "1,5", "3,6", "2,1"), {}, "line 4, column time: the time does not inc"),
     "two times": (lines("date,time,a", "1,1,5", "2,2,6", "3,3,8"), {}, "date, time all look like times"),
     "no date": (lines("date,a", "2020-01-01,1", "2020-02-40,2", "2020-03-01,5"), {}, "line 3, column date"),
     "no even grid": (lines("time,a", "0,1", "1,2", "2,7", "4.5,3"), {"missing": "drop"}, "no even grid"),
@@ -362,11 +350,7 @@ BAD_TEXT = {
     "constant": (lines("a,b", "1,2", "1,3", "1,4"), {}, "constant column: a"),
     "infinite": (lines("a,b", "1,2", "inf,3", "1,4"), {}, "infinite values in column a"),
     "too short": (lines("a,b", "1,2", "2,3"), {}, "at least 3 are needed"),
-    "two readings": (
-        lines("a;b", "1,000;1", "2,000;2", "3,000;4"),
-        {},
-        "'1,000' has two readings, 1000 and 1.000",
-    ),
+    "two readings": (lines("a;b", "1,000;1", "2,000;2", "3,000;4"), {}, "'1,000' has two readings, 1000 and 1.000"),
 }
 
 
@@ -399,9 +383,7 @@ def bad_files(tmp_path):
     (tmp_path / "cut.npy").write_bytes((tmp_path / "whole.npy").read_bytes()[:200])
     savemat(tmp_path / "whole.mat", {"x": VALUES})
     (tmp_path / "cut.mat").write_bytes((tmp_path / "whole.mat").read_bytes()[:250])
-    (tmp_path / "new.mat").write_bytes(
-        b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + b"\x89HDF\r\n" + bytes(99)
-    )
+    (tmp_path / "new.mat").write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + b"\x89HDF\r\n" + bytes(99))
     (tmp_path / "empty.npy").write_bytes(b"")
     (tmp_path / "what.docx").write_bytes(b"PK")
     (tmp_path / "folder.csv").mkdir()

@@ -27,11 +27,7 @@ def states(n=300, seed=0):
 TWINS = {
     "gaussian": (em.Gaussian(), delayed, naive.gaussian_cmi),
     "discrete": (em.Discrete(), states, lambda *xyz: naive.discrete_local(*xyz).mean()),
-    "ksg": (
-        em.KSG(noise=0),
-        delayed,
-        lambda *xyz: naive.ksg_local(*xyz, 4).mean(),
-    ),
+    "ksg": (em.KSG(noise=0), delayed, lambda *xyz: naive.ksg_local(*xyz, 4).mean()),
 }
 
 
@@ -39,9 +35,7 @@ TWINS = {
 def test_equals_the_plain_loop(name):
     estimator, make, cmi = TWINS[name]
     series, max_lag, count, seed = make(90), 5, 19, 3
-    profile = em.lag_profile(
-        series, "a", "b", max_lag=max_lag, estimator=estimator, n_surrogates=count, seed=seed
-    )
+    profile = em.lag_profile(series, "a", "b", max_lag=max_lag, estimator=estimator, n_surrogates=count, seed=seed)
     transfers = Transfers(series, estimator, Lags.of(Embedding(), series.names, searched=max_lag))
     blocks = transfers.blocks
     plan = em.CircularShift().plan(
@@ -83,9 +77,7 @@ def test_values_are_transfer_entropies_at_single_lags():
     for lag, value in zip(profile.lags, profile.te):
         cut = em.Series(series.values[5 - max(lag, 2) :], names=series.names)  # on the same samples
         pasts = em.Lags({("a", "b"): (lag,), ("b", "b"): (1, 2)})
-        assert value == pytest.approx(
-            em.transfer_entropy(cut, "a", "b", estimator=em.Gaussian(), embedding=pasts)
-        )
+        assert value == pytest.approx(em.transfer_entropy(cut, "a", "b", estimator=em.Gaussian(), embedding=pasts))
 
 
 def test_analytic_threshold_divides_the_level():

@@ -133,12 +133,7 @@ def test_spelled_out_embeddings_give_the_same_bits(embedding, shape, device):
     for estimator in estimators(device):
         link = dict(given="c", estimator=estimator)
         same([em.transfer_entropy(series, "a", "b", embedding=some, local=True, **link) for some in pasts])
-        same(
-            [
-                em.transfer_entropy(series, ["a", "b"], "c", embedding=some, estimator=estimator)
-                for some in pasts
-            ]
-        )
+        same([em.transfer_entropy(series, ["a", "b"], "c", embedding=some, estimator=estimator) for some in pasts])
         tests = [em.significance(series, "a", "b", embedding=some, n_surrogates=19, **link) for some in pasts]
         same([test.null for test in tests])
         same([(test.value, test.p_value) for test in tests])
@@ -203,9 +198,7 @@ CALLS = {
 def test_every_function_takes_lags(name):
     """The value differs from that at lag 1 and is that of the columns taken by hand, where there is a closed form."""
     series = delayed()
-    at_four, at_one = (
-        CALLS[name](series, estimator=em.Gaussian(), embedding=some) for some in (FOUR, em.Lags())
-    )
+    at_four, at_one = (CALLS[name](series, estimator=em.Gaussian(), embedding=some) for some in (FOUR, em.Lags()))
     assert np.isfinite(at_four)
     assert at_four != at_one
     values = series.values

@@ -8,17 +8,7 @@ from enmesh.embedding.lagged import Lagged
 from enmesh.links.functions import rank_functions
 from enmesh.links.horizon import horizon
 from enmesh.links.known import Known
-from enmesh.links.ladder import (
-    Ladder,
-    Turns,
-    at_all_lags,
-    combined,
-    feature_sets,
-    rungs,
-    shifted,
-    turns_of,
-    wilks_p,
-)
+from enmesh.links.ladder import Ladder, Turns, at_all_lags, combined, feature_sets, rungs, shifted, turns_of, wilks_p
 from enmesh.links.samples import Samples
 from tests import naive
 
@@ -121,9 +111,7 @@ def test_shifts_are_circular():
 
 def test_a_periodic_record_is_shifted_without_a_break():
     t = np.arange(200)
-    series = em.Series(
-        np.stack([np.sin(2 * np.pi * t / 17), np.random.default_rng(0).normal(size=200)], axis=1)
-    )
+    series = em.Series(np.stack([np.sin(2 * np.pi * t / 17), np.random.default_rng(0).normal(size=200)], axis=1))
     known = Known(Samples.of(series, 1), 1, [Lagged(1, 1)], 0)
     x = series.values[1:, :1].T
     for moved in shifted(x, turns_of(known, x))[:, 0]:
@@ -402,11 +390,7 @@ def test_the_page_names_the_constants_of_the_code():
     from enmesh.links import known, ladder, selection, together
 
     page = (Path(__file__).parents[1] / "docs" / "defaults.md").read_text(encoding="utf-8")
-    rows = {
-        row.split(" | ")[0].strip("| "): row.split(" | ")[1]
-        for row in page.splitlines()
-        if row.startswith("| ")
-    }
+    rows = {row.split(" | ")[0].strip("| "): row.split(" | ")[1] for row in page.splitlines() if row.startswith("| ")}
     for words, value in {
         "lagged variables that are known, at most": selection.MOST,
         "functions of a model, at most": known.LARGEST,

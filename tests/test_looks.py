@@ -27,9 +27,7 @@ def chain(n=300):
 def test_a_matrix_says_how_its_pairs_were_asked_and_frames_stay_apart():
     found = em.te_matrix(chain(), estimator="gaussian")
     assert found.asked == "pairwise, other nodes not held fixed, lag 1"
-    assert em.te_matrix(chain(), estimator="gaussian", conditional=True).asked.startswith(
-        "each pair given all"
-    )
+    assert em.te_matrix(chain(), estimator="gaussian", conditional=True).asked.startswith("each pair given all")
     ax = found.plot(ax=Figure(figsize=(6, 5)).subplots())
     assert "pairwise, other nodes not held fixed, lag 1" in " ".join(ax.get_title("left").split())
     frames = [(p.get_x(), p.get_x() + p.get_width()) for p in ax.patches]
@@ -53,9 +51,7 @@ def test_captions_of_stability_and_lags_are_whole(count, tmp_path):
         assert "quadratic regression" in " ".join(drawn.get_title("left").split())
 
 
-@pytest.mark.parametrize(
-    ("shown", "said"), [((0, 42.36), "the first 42.4 of 60 units"), ((0, 60.0), "all 60 units")]
-)
+@pytest.mark.parametrize(("shown", "said"), [((0, 42.36), "the first 42.4 of 60 units"), ((0, 60.0), "all 60 units")])
 def test_the_raster_says_which_part_it_shows(shown, said):
     known = networks.provenance(3) | {"events": 9, "duration": 60.0, "shown": shown}
     preview = dict.fromkeys("abc", (1.0, 2.0, 3.0))
@@ -93,9 +89,7 @@ def lab(colour, sight):
 @pytest.mark.parametrize("scheme", ["light", "dark", "print"])
 def test_signs_are_told_apart_by_every_kind_of_sight(scheme, sight):
     css = asset("page.css")
-    at = {"light": 0, "dark": css.index("prefers-color-scheme: dark"), "print": css.index("@media print")}[
-        scheme
-    ]
+    at = {"light": 0, "dark": css.index("prefers-color-scheme: dark"), "print": css.index("@media print")}[scheme]
     colours = variables(css[: css.index("}")]) | variables(css[at : css.index("}", at)])
     grew, fell, plain, paper = (lab(colours[name], sight) for name in ("grew", "fell", "plain", "paper"))
     assert np.linalg.norm(grew - fell) > 25

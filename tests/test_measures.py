@@ -80,9 +80,7 @@ def test_white_driver_exactly():
 
 def test_discrete_by_hand():
     """Nine samples, in bits."""
-    series = em.Series(
-        np.array([[int(a), int(b)] for a, b in zip("001111000", "011110001")]), names=["x", "y"]
-    )
+    series = em.Series(np.array([[int(a), int(b)] for a, b in zip("001111000", "011110001")]), names=["x", "y"])
     for source, target, dim, bits in (
         ("y", "x", 1, 0.8112781),
         ("y", "x", 2, 0.6792696),
@@ -147,12 +145,8 @@ def test_log_likelihood_and_conditional_entropy(kind):
     given = blocks.past([1, 0], 1)
     expected = entropy(blocks.take([(1, 0), *given])) - entropy(blocks.take(given))
     assert em.conditional_entropy(series, 1, 0, estimator=estimator) == pytest.approx(expected, abs=1e-10)
-    total = sum(
-        em.conditional_entropy(series, t, p, estimator=estimator) for t, p in ((0, []), (1, [0]), (2, []))
-    )
-    assert em.log_likelihood(series, {"x1": ["x0"]}, estimator=estimator) == pytest.approx(
-        -blocks.n * total, abs=1e-8
-    )
+    total = sum(em.conditional_entropy(series, t, p, estimator=estimator) for t, p in ((0, []), (1, [0]), (2, [])))
+    assert em.log_likelihood(series, {"x1": ["x0"]}, estimator=estimator) == pytest.approx(-blocks.n * total, abs=1e-8)
 
 
 def test_adding_a_parent_raises_the_likelihood_by_n_times_its_transfer_entropy():

@@ -65,8 +65,7 @@ def test_a_change_that_is_kept_up_adds_up(linear):
     pulse = linear.effect("b", "c", horizon=5)
     held = linear.effect("b", "c", horizon=5, hold=True)
     slope = {
-        term.node: x
-        for term, x in zip(linear.nodes[2].terms, linear.nodes[2].beta[1:] / linear.nodes[2].basis.scale)
+        term.node: x for term, x in zip(linear.nodes[2].terms, linear.nodes[2].beta[1:] / linear.nodes[2].basis.scale)
     }
     expected = np.cumsum(slope[1] * slope[2] ** np.arange(5))
     np.testing.assert_allclose(held.total, expected, atol=1e-9)
@@ -193,9 +192,7 @@ def test_links_within_one_sample():
 
 
 def test_gaps_and_trials_are_left_out(chain):
-    gaps = em.Series(
-        np.where(np.arange(2000)[:, None] == 700, np.nan, chain.values), names=chain.names, missing="drop"
-    )
+    gaps = em.Series(np.where(np.arange(2000)[:, None] == 700, np.nan, chain.values), names=chain.names, missing="drop")
     whole, holed = fit(chain, CHAIN), fit(gaps, CHAIN)
     assert 0 < whole.nodes[1].n - holed.nodes[1].n <= 13
     np.testing.assert_allclose(whole.nodes[1].beta, holed.nodes[1].beta, atol=0.02)
@@ -243,9 +240,7 @@ def test_uncertainty_of_the_graph_widens_limits(chain):
 
 def test_a_network_is_fitted_at_its_lags():
     series = em.simulate.var({"b": ["a"]}, n=800, lags={("a", "b"): 3}, seed=0)
-    model = em.infer(series, score="tea", estimator="gaussian", embedding=em.Lags({("a", "b"): (3,)})).fit(
-        series
-    )
+    model = em.infer(series, score="tea", estimator="gaussian", embedding=em.Lags({("a", "b"): (3,)})).fit(series)
     assert model.lags == {("a", "b"): (3,)}
     found = model.effect("a", "b", horizon=4)
     assert found.total.iloc[:2].abs().max() < 1e-9

@@ -22,9 +22,7 @@ def network():
         removed=(("c", "a"),),
         evaluated=12,
         candidates=tuple(
-            Candidate(
-                source=s, target=t, te=te, p_value=0.01, q_value=0.02, lag=1, selected=kept, null=(0.1, 0.2)
-            )
+            Candidate(source=s, target=t, te=te, p_value=0.01, q_value=0.02, lag=1, selected=kept, null=(0.1, 0.2))
             for s, t, te, kept in tested
         ),
         options={"search": {"type": "Exact", "time_limit": None}, "seed": 3},
@@ -75,9 +73,7 @@ def test_adjacency_reads_row_drives_column(network):
 def test_score_does_not_depend_on_the_order_of_nodes():
     values = {"a": 1e16, "b": 1.0, "c": -1e16, "d": 1.0}
     for names in (tuple("abcd"), tuple("dcba"), tuple("acbd")):
-        network = Network(
-            names=names, parents=dict.fromkeys(names, ()), local=values, optimal=False, bound=math.inf
-        )
+        network = Network(names=names, parents=dict.fromkeys(names, ()), local=values, optimal=False, bound=math.inf)
         assert network.score == 2.0
 
 
@@ -140,11 +136,7 @@ def test_a_network_is_a_container_of_edges(network):
 
 
 DAMAGE = {
-    "a parent that is no node": (
-        "parents",
-        {"a": [], "b": ["z"], "c": []},
-        "z drives or is driven but is not",
-    ),
+    "a parent that is no node": ("parents", {"a": [], "b": ["z"], "c": []}, "z drives or is driven but is not"),
     "a node that drives itself": ("parents", {"a": ["a"], "b": [], "c": []}, "a drives itself"),
     "parents of some": ("parents", {"a": []}, "its parents are not those of its names"),
     "no parents": ("parents", 3, "damaged"),

@@ -73,12 +73,7 @@ def test_a_real_kernel_shows_progress_network_and_series():
     import nbclient
     import nbformat
 
-    code = [
-        CELLS,
-        "em.infer(series, estimator='gaussian', max_lag=2)",
-        "series",
-        "em.infer(series, progress=False)",
-    ]
+    code = [CELLS, "em.infer(series, estimator='gaussian', max_lag=2)", "series", "em.infer(series, progress=False)"]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in code])
     updates = []
 

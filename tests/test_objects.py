@@ -42,9 +42,7 @@ def test_variables_of_a_dataset_are_nodes():
     series = em.Series(dataset({"a": ("time", VALUES[:, 0]), "k": ("time", np.arange(N) % 3)}))
     assert (series.names, series.kinds) == (("a", "k"), ("float", "integer"))
     np.testing.assert_array_equal(series["a"], VALUES[:, 0])
-    runs = em.Series(
-        dataset({name: (("time", "run"), VALUES.reshape(-1, 2) * i) for i, name in enumerate("ab", 1)})
-    )
+    runs = em.Series(dataset({name: (("time", "run"), VALUES.reshape(-1, 2) * i) for i, name in enumerate("ab", 1)}))
     assert (runs.names, runs.lengths) == (("a", "b"), (N, N))
     np.testing.assert_array_equal(runs.trials[1], VALUES[:, 1, None] * [1, 2])
     with pytest.raises(

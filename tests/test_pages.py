@@ -125,25 +125,12 @@ def test_the_equations_lead_to_code():
 def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path):
     pytest.importorskip("sphinx", reason="the extra docs is not installed")
     pytest.importorskip("pydata_sphinx_theme", reason="the extra docs is not installed")
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-W",
-        "--keep-going",
-        "-q",
-        "-b",
-        "html",
-        str(DOCS),
-        str(tmp_path),
-    ]
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", str(DOCS), str(tmp_path)]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     for page in DOCS.glob("*.md"):  # Sphinx has pages of its own, which would hide one of the same name
         title = re.search(r"^# .*?(\w+)", page.read_text(), re.M)[1]
-        assert title in re.search(r"<h1>(.*?)<", (tmp_path / f"{page.stem}.html").read_text(), re.S)[1], (
-            page.name
-        )
+        assert title in re.search(r"<h1>(.*?)<", (tmp_path / f"{page.stem}.html").read_text(), re.S)[1], page.name
     fetched = re.compile(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=\"(?:https?:)?//[^\"]+", re.I)
     for page in tmp_path.rglob("*.html"):
         assert not fetched.findall(page.read_text()), page.name

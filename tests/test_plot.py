@@ -62,9 +62,7 @@ def is_cut(figure):
     """Whether anything is written or drawn beyond the border of a figure."""
     figure.draw_without_rendering()
     boxes = [ax.get_tightbbox() for ax in figure.axes]
-    return any(
-        (box.min < figure.bbox.min - 1).any() or (box.max > figure.bbox.max + 1).any() for box in boxes
-    )
+    return any((box.min < figure.bbox.min - 1).any() or (box.max > figure.bbox.max + 1).any() for box in boxes)
 
 
 SIZES = ["pair", "three", "thirty", "odd", "long", "lags", "key"]
@@ -72,11 +70,7 @@ SIZES = ["pair", "three", "thirty", "odd", "long", "lags", "key"]
 
 @pytest.mark.parametrize(
     ("maker", "kind"),
-    [
-        slow_if(maker == "thirty" and kind in ("nulls", "matrix"), maker, kind)
-        for maker in SIZES
-        for kind in ALONE
-    ],
+    [slow_if(maker == "thirty" and kind in ("nulls", "matrix"), maker, kind) for maker in SIZES for kind in ALONE],
 )
 def test_no_words_leave_the_picture(maker, kind, tmp_path):
     made = {
@@ -377,10 +371,7 @@ def overlaps(drawing, texts=()):
     """Pairs among boxes and the words on arrows that overlap."""
     centres = np.array([drawing.tags[edge] for edge in texts]).reshape(-1, 2)
     sizes = np.array([tag_size(texts[edge]) for edge in texts]).reshape(-1, 2)
-    shapes = [
-        *corners(drawing.centres, drawing.sizes, drawing.turns),
-        *corners(centres, sizes, np.zeros(len(centres))),
-    ]
+    shapes = [*corners(drawing.centres, drawing.sizes, drawing.turns), *corners(centres, sizes, np.zeros(len(centres)))]
     low, high = np.array([[shape.min(0), shape.max(0)] for shape in shapes]).transpose(1, 0, 2)
     near = ((low[:, None] < high) & (low < high[:, None])).all(-1)
     return [(a, b) for a, b in np.argwhere(np.tril(near, -1)).tolist() if touching(shapes[a], shapes[b])]
@@ -545,9 +536,7 @@ def test_opposite_arrows_lie_apart(size, circle):
 
 @settings(max_examples=30, deadline=None)
 @given(
-    st.integers(1, 14).flatmap(
-        lambda n: st.tuples(st.just(n), st.sets(st.tuples(*[st.integers(0, n - 1)] * 2)))
-    ),
+    st.integers(1, 14).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.tuples(*[st.integers(0, n - 1)] * 2)))),
     st.booleans(),
 )
 def test_any_graph_has_a_drawing(case, circle):

@@ -55,9 +55,7 @@ def test_levels_and_lags_are_those_of_infer():
     ("n", "own", "coupling", "lag"), [(200, 0.5, 0.25, 1), (300, 0.0, 0.2, 2), (1000, 0.5, 0.1, 3)]
 )
 def test_power_is_that_of_infer(n, own, coupling, lag):
-    te = (
-        np.log(1 + coupling**2 / (1 - own**2)) / 2
-    )  # at lags over 1 the own past says next to nothing of the source
+    te = np.log(1 + coupling**2 / (1 - own**2)) / 2  # at lags over 1 the own past says next to nothing of the source
     found = 0
     for seed in range(300):
         series = em.simulate.var("a>b", n=n, own=own, coupling=coupling, lags=lag, seed=40_000 + seed)
@@ -174,12 +172,7 @@ def test_gaussian_parts_are_the_closed_form():
     series = em.Series(np.column_stack([x, y]), names=["a", "b", "y"])
     found = em.parts(series, ["a", "b"], "y", estimator="gaussian", n_surrogates=19)
     own = fit(series, {"y": ["a", "b"]}).nodes[2].own
-    columns = [
-        x[:-1, 0],
-        x[:-1, 1],
-        *(np.r_[np.zeros(lag - 1), y[: len(y) - lag]] for lag in range(1, own + 1)),
-        y[1:],
-    ]
+    columns = [x[:-1, 0], x[:-1, 1], *(np.r_[np.zeros(lag - 1), y[: len(y) - lag]] for lag in range(1, own + 1)), y[1:]]
     s = np.cov(np.array(columns)[:, own:] if own else np.array(columns))
     told = [-np.log(1 - s[i, -1] ** 2 / (s[i, i] * s[-1, -1])) / 2 for i in (0, 1)]
     both = np.log(s[-1, -1] / (s[-1, -1] - s[-1, :2] @ np.linalg.solve(s[:2, :2], s[:2, -1]))) / 2
@@ -236,9 +229,7 @@ def test_false_synergy_is_at_the_level(kind):
         rng = np.random.default_rng(seed)
         if kind == "gaussian":
             series = em.simulate.var("a>c", n=200, seed=seed)
-            series = em.Series(
-                np.column_stack([series.values, rng.standard_normal(200)]), names=["a", "c", "b"]
-            )
+            series = em.Series(np.column_stack([series.values, rng.standard_normal(200)]), names=["a", "c", "b"])
         else:
             a, b = rng.integers(0, 2, (2, 200))
             c = np.r_[0, a[:-1] ^ (rng.random(199) < 0.2)]
@@ -270,14 +261,9 @@ def test_power_and_parts_draw_themselves(kind, tmp_path):
 def test_whatif_and_power_on_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["simulate", "var", "--graph", "a>b, b>c", "-n", "400", "--out", "rec.csv"]) == 0
-    assert (
-        main(["infer", "rec.csv", "--estimator", "gaussian", "--score", "tea", "--max-lag", "1", "-q"]) == 0
-    )
+    assert main(["infer", "rec.csv", "--estimator", "gaussian", "--score", "tea", "--max-lag", "1", "-q"]) == 0
     capsys.readouterr()
-    assert (
-        main(["whatif", "rec-results", "a", "c", "--change", "1", "--horizon", "3", "--out", "effect.png"])
-        == 0
-    )
+    assert main(["whatif", "rec-results", "a", "c", "--change", "1", "--horizon", "3", "--out", "effect.png"]) == 0
     said = capsys.readouterr().out
     assert "A change of a by 1 of one sample moves c by" in said
     assert "This assumes:" in said
@@ -301,9 +287,7 @@ def test_power_on_the_command_line(tmp_path, monkeypatch, capsys):
     assert main(["power", "pilot.csv", "--te", "0.02", "--out", "power.png"]) == 0
     assert "A linear link of 0.02 nats is found" in capsys.readouterr().out
     assert main(["power", "--nodes", "10", "--te", "0.02", "--json"]) == 0
-    assert (
-        json.loads(capsys.readouterr().out)["samples_needed"] == em.plan(nodes=10, te=0.02).samples_needed()
-    )
+    assert json.loads(capsys.readouterr().out)["samples_needed"] == em.plan(nodes=10, te=0.02).samples_needed()
     assert main(["power", "pilot.csv", "--nodes", "3"]) == 2
     assert "--nodes has no effect" in capsys.readouterr().err
     assert main(["power"]) == 2

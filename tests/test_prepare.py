@@ -105,9 +105,7 @@ def test_states_are_left_alone_unless_whole_numbers_are_named():
     np.testing.assert_array_equal(named["a"], WHITE[1:, 0])
     with pytest.raises(em.InputError, match="s is text and cannot be detrended"):
         mixed.detrend(["s"])
-    with pytest.raises(
-        em.InputError, match="every node is whole numbers or text, which stands for states; name"
-    ):
+    with pytest.raises(em.InputError, match="every node is whole numbers or text, which stands for states; name"):
         mixed.select(["k", "s"]).standardise()
 
 
@@ -124,22 +122,10 @@ def test_windows_that_touch_a_mask_are_left_out():
 
 
 BAD = {
-    "a trend alone": (
-        lambda: series(WHITE * [1, 0] + TIME[:, None]).detrend(),
-        "nothing is left of column b when it",
-    ),
-    "a season alone": (
-        lambda: series(WHITE * [1, 0] + TIME[:, None] % 4).deseason(4),
-        "nothing is left of column b",
-    ),
-    "steps alone": (
-        lambda: series(WHITE * [1, 0] + TIME[:, None]).difference(),
-        "nothing is left of column b",
-    ),
-    "a long period": (
-        lambda: series().deseason(25),
-        "period=25 is too long for a trial of 48 samples; it needs two",
-    ),
+    "a trend alone": (lambda: series(WHITE * [1, 0] + TIME[:, None]).detrend(), "nothing is left of column b when it"),
+    "a season alone": (lambda: series(WHITE * [1, 0] + TIME[:, None] % 4).deseason(4), "nothing is left of column b"),
+    "steps alone": (lambda: series(WHITE * [1, 0] + TIME[:, None]).difference(), "nothing is left of column b"),
+    "a long period": (lambda: series().deseason(25), "period=25 is too long for a trial of 48 samples; it needs two"),
     "no period": (lambda: series().deseason(1), "period=1 is not possible"),
     "half a period": (lambda: series().deseason(2.5), "period=2.5 is not possible"),
     "no rows": (lambda: series().mask([]), "no row is masked"),

@@ -138,9 +138,7 @@ def test_what_is_no_progress_is_refused():
 def test_watching_shows_life_within_a_second_and_changes_no_result():
     series = em.simulate.var("a>b, b>c", n=300, seed=1)
     told, score, began = [], em.TEA(embedding=em.Embedding()), time.monotonic()
-    watched = em.infer(
-        series, score=score, progress=lambda done, total, what: told.append((what, time.monotonic()))
-    )
+    watched = em.infer(series, score=score, progress=lambda done, total, what: told.append((what, time.monotonic())))
     assert watched.to_json() == em.infer(series, score=score).to_json()
     assert told[0][0] == "looking at the data"
     assert told[0][1] - began < 1

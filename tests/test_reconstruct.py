@@ -209,11 +209,7 @@ CRITERIA = {
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_first_order_nodes_get_kappa_one(criterion, n):
     method, kinds = CRITERIA[criterion]
-    found = [
-        embedding_criteria(FIRST_ORDER[kind](n, seed), method)["a"].best[0]
-        for kind in kinds
-        for seed in SEEDS
-    ]
+    found = [embedding_criteria(FIRST_ORDER[kind](n, seed), method)["a"].best[0] for kind in kinds for seed in SEEDS]
     assert found.count(1) >= 0.9 * len(found)
 
 
@@ -253,9 +249,9 @@ def test_windows_do_not_cross_trials_and_missing_samples_are_left_out():
     holes = np.concatenate([one, two])
     holes[[50, 51, 200, 399, 400]] = np.nan
     with pytest.warns(em.HazardWarning, match="missing='drop'"):
-        missing = embedding_criteria(
-            em.Series(holes, names=["a"], missing="drop"), Ragwitz(max_dim=2, max_delay=1)
-        )["a"]
+        missing = embedding_criteria(em.Series(holes, names=["a"], missing="drop"), Ragwitz(max_dim=2, max_delay=1))[
+            "a"
+        ]
     assert missing.values[0][0] < 1e-3
 
 
@@ -274,9 +270,7 @@ def test_neighbours_keep_their_distance_in_time():
     assert (np.abs(rows - times[:, None]) > 4).all()
 
 
-@pytest.mark.parametrize(
-    "method", [Ragwitz(k=3), ActiveStorage(estimator=em.Gaussian()), Cao(delay=2), SmallTse(k=8)]
-)
+@pytest.mark.parametrize("method", [Ragwitz(k=3), ActiveStorage(estimator=em.Gaussian()), Cao(delay=2), SmallTse(k=8)])
 def test_methods_are_values(method):
     assert restore(describe(method)) == method
     assert hash(method) == hash(restore(describe(method)))
@@ -290,9 +284,7 @@ def test_notes_on_the_bounds_of_the_theorems():
     names = ("a", "b")
     assert embedding_bounds(em.Embedding(dim=1), names) == ()
     assert embedding_bounds(em.Embedding(dim=3), names, state_dim=1) == ()
-    takens, joint = embedding_bounds(em.Embedding(dim={"a": 3, "b": 2}), names, state_dim={"a": 1, "b": 2})[
-        :2
-    ]
+    takens, joint = embedding_bounds(em.Embedding(dim={"a": 3, "b": 2}), names, state_dim={"a": 1, "b": 2})[:2]
     assert "b: kappa 2 is under 5 = 2d+1" in takens
     assert "add up to 5, under 7 = 2d+1" in joint
     (bundle,) = embedding_bounds(em.Embedding(dim=3), ("a",), state_dim=1, driver_dim=1)

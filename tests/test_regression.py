@@ -47,9 +47,7 @@ def test_linear_is_gaussian(seed):
     pasts = random_lags(seed, names)
     both = [em.Regression("linear"), em.Gaussian()]
     for options in ({"given": "c"}, {}, {"given": ["c", "d"], "local": True}):
-        ours, gauss = (
-            em.transfer_entropy(series, "a", "b", estimator=e, embedding=pasts, **options) for e in both
-        )
+        ours, gauss = (em.transfer_entropy(series, "a", "b", estimator=e, embedding=pasts, **options) for e in both)
         np.testing.assert_allclose(ours, gauss, atol=1e-10)
     for null in ("chi2", "f", "ess", "shift"):
         scorers = [em.TEA(estimator=e, embedding=pasts, null=null).bind(series) for e in both]
@@ -57,13 +55,9 @@ def test_linear_is_gaussian(seed):
         np.testing.assert_allclose(ours, gauss, rtol=1e-10)
         ours, gauss = (run(s.test(Link(0, 1, (2,)))) for s in scorers)
         np.testing.assert_allclose(
-            [ours.p_value, ours.value, ours.null_mean],
-            [gauss.p_value, gauss.value, gauss.null_mean],
-            rtol=1e-9,
+            [ours.p_value, ours.value, ours.null_mean], [gauss.p_value, gauss.value, gauss.null_mean], rtol=1e-9
         )
-    aic = [
-        em.score(series, "a>b, b>c", em.Criterion("aic", estimator=e, embedding=pasts)).total for e in both
-    ]
+    aic = [em.score(series, "a>b, b>c", em.Criterion("aic", estimator=e, embedding=pasts)).total for e in both]
     assert aic[0] == pytest.approx(aic[1], rel=1e-10)
     assert both[0].dof((0,), (0, 0), (0, 0, 0)) == both[1].dof((0,), (0, 0), (0, 0, 0)) == 2
 
@@ -204,9 +198,7 @@ def test_few_samples_are_warned_of_then_refused():
     x, y, z = (rng.normal(size=(40, d)) for d in (1, 1, 6))
     with pytest.warns(em.HazardWarning, match="35 features for 40 samples: values are mostly chance"):
         assert 0 < em.cmi(x, y, z, estimator=em.Regression()) < np.inf
-    with pytest.raises(
-        em.InputError, match="too few samples: 9 for a regression of 8 variables; at least 10"
-    ):
+    with pytest.raises(em.InputError, match="too few samples: 9 for a regression of 8 variables; at least 10"):
         em.cmi(x[:9], y[:9], z[:9], estimator=em.Regression())
     series = em.Series(rng.normal(size=(45, 2)), names="ab")
     pasts = em.Embedding(dim=4)
@@ -214,9 +206,7 @@ def test_few_samples_are_warned_of_then_refused():
         scorer = em.TEA(estimator=em.Regression(), embedding=pasts, null=null).bind(series)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            with pytest.raises(
-                em.InputError, match=r"too few samples: 41 for 45 coefficients; .* features='linear'"
-            ):
+            with pytest.raises(em.InputError, match=r"too few samples: 41 for 45 coefficients; .* features='linear'"):
                 scorer.family_score(1, (0,))
     assert em.Regression().bearable_parents(300, (1, 2), (0, 0)) == (2, "300 samples bear 10 per feature")
 
@@ -246,9 +236,7 @@ def test_products_of_shifted_columns_are_those_of_columns_that_were_shifted(star
     rng, starts, shifts = np.random.default_rng(0), np.array(starts), np.array([1, 5, 17, 28])
     moving, still = rng.normal(size=(2, starts[-1])), rng.normal(size=(3, starts[-1]))
     trials = list(zip(starts[:-1], starts[1:]))
-    rolled = [
-        np.concatenate([np.roll(moving[:, a:b], -s, axis=1) for a, b in trials], axis=1) for s in shifts
-    ]
+    rolled = [np.concatenate([np.roll(moving[:, a:b], -s, axis=1) for a, b in trials], axis=1) for s in shifts]
     expected = [one @ still.T for one in rolled]
     assert np.allclose(products_at_shifts(moving, still, starts, shifts), expected)
     assert np.allclose(shifted_products(moving, still, starts, shifts), expected)
@@ -268,10 +256,7 @@ def test_scales_and_what_they_miss_agree_with_their_definition(repeated):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (
-            {"features": "cubic"},
-            "features='cubic' is not known; use 'linear', 'quadratic', 'fourier', 'basis'",
-        ),
+        ({"features": "cubic"}, "features='cubic' is not known; use 'linear', 'quadratic', 'fourier', 'basis'"),
         ({"responses": 4}, "responses is for features='basis'; leave it out, or add that"),
         ({"features": "basis", "responses": 9}, "responses=9 is not possible; give 1 to 6"),
         (
@@ -339,15 +324,9 @@ def test_all_shifts_at_once_are_shifts_one_by_one(features, widths):
     rng = np.random.default_rng(3)
     x, z, y = (rng.normal(size=(90, d)) for d in (*widths, 1))
     y += x[:, :1] ** 2 / 2
-    prepared, starts, shifts = (
-        em.Regression(features).prepare(y, z),
-        np.array([0, 50, 90]),
-        np.arange(2, 38, 3),
-    )
+    prepared, starts, shifts = (em.Regression(features).prepare(y, z), np.array([0, 50, 90]), np.arange(2, 38, 3))
     rolled = [np.concatenate([np.roll(x[:50], -s, axis=0), np.roll(x[50:], -s, axis=0)]) for s in shifts]
-    np.testing.assert_allclose(
-        prepared.over_shifts(x, starts, shifts), prepared.cmi(np.stack(rolled)), atol=1e-8
-    )
+    np.testing.assert_allclose(prepared.over_shifts(x, starts, shifts), prepared.cmi(np.stack(rolled)), atol=1e-8)
 
 
 def test_a_source_that_moves_the_variance_is_seen_by_the_responses():

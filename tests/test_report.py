@@ -274,9 +274,7 @@ def test_methods_of_other_options():
     assert "TEA" in said
     assert "Ragwitz" not in said
     assert not any("Kraskov" in work or "Ragwitz" in work for work in references(network))
-    score = network.options["score"] | {
-        "embedding": {"dim": [["a", 1], ["b", 3], ["c", 2]], "delay": 1, "lag": 2}
-    }
+    score = network.options["score"] | {"embedding": {"dim": [["a", 1], ["b", 3], ["c", 2]], "delay": 1, "lag": 2}}
     said = paragraph(
         networks.three(options={"score": score, "search": {"type": "Tabu"}, "acyclic": False}, optimal=False)
     )
@@ -374,21 +372,14 @@ def test_notebook_shows_a_series():
 
 def test_page_names_the_recording_and_its_origin():
     known = {"enmesh": "0.1.0", "data": "5f1c" * 16, "file": "C:\\runs\\<b>heart.csv", "date": "2024-05-01"}
-    known |= {
-        "command": "enmesh infer heart.csv",
-        "python": "3.11.7",
-        "numpy": "2.1.0",
-        "lab": "north & south",
-    }
+    known |= {"command": "enmesh infer heart.csv", "python": "3.11.7", "numpy": "2.1.0", "lab": "north & south"}
     text = page(networks.three(provenance=known))
     assert "<title>&lt;b&gt;heart.csv: No sure link among 6 possible; 2 are doubtful.</title>" in text
     read = Reader(text)
     shown = read.words[read.words.rindex("Provenance") :]
     for value in known.values():
         assert value in shown
-    order = [
-        shown.index(known[key]) for key in ("file", "date", "command", "data", "enmesh", "python", "lab")
-    ]
+    order = [shown.index(known[key]) for key in ("file", "date", "command", "data", "enmesh", "python", "lab")]
     assert order == sorted(order)
     assert recording(networks.three()) == ""  # a digest is no name
     assert recording(networks.three(provenance={})) == ""
@@ -421,10 +412,7 @@ def test_time_axis_covers_what_is_shown(provenance, span):
 
 def test_previews_of_old_files_end_where_they_did():
     old = {name: tuple(range(400)) for name in "abc"}  # every second of 1000 samples, 400 of them
-    assert contents(networks.three(preview=old, provenance={"samples": 1000, "trials": 1}))["span"] == [
-        798,
-        "samples",
-    ]
+    assert contents(networks.three(preview=old, provenance={"samples": 1000, "trials": 1}))["span"] == [798, "samples"]
 
 
 def test_layouts_of_the_page_are_those_of_the_picture():

@@ -69,11 +69,7 @@ def test_the_correlation_is_exact_for_every_seed(seed):
 def test_the_empirical_penalty_is_that_of_the_score(made):
     tests = table(made("fig1"), "fig1_tests").set_index(["score", "unit"])
     tee = em.TEE(
-        estimator=em.Kernel(width=0.5),
-        embedding=em.Embedding(),
-        alpha=0.9,
-        surrogate=em.Permute(),
-        n_surrogates=100,
+        estimator=em.Kernel(width=0.5), embedding=em.Embedding(), alpha=0.9, surrogate=em.Permute(), n_surrogates=100
     )
     score = em.score(correlated(1000, 0.05, 0), {"y": ["x"]}, tee)
     assert score.total == pytest.approx(tests.difference["TEE", "nats"], abs=1e-12)
@@ -161,10 +157,7 @@ def test_networks_writes_tables_pictures_and_the_store(made):
     assert len(cells) == 15
     assert (cells[["tp", "fp", "fn", "tn"]].sum(axis=1) == 6).all()
     assert [run["answers"] for run in runs(folder / "networks.db")] == [3]
-    assert {path.name for path in folder.glob("*.png")} == {
-        "networks_logistic_3.png",
-        "networks_lorenz-rossler_3.png",
-    }
+    assert {path.name for path in folder.glob("*.png")} == {"networks_logistic_3.png", "networks_lorenz-rossler_3.png"}
 
 
 def test_a_killed_run_goes_on_where_it_was(made, tmp_path, monkeypatch):
@@ -177,9 +170,7 @@ def test_a_killed_run_goes_on_where_it_was(made, tmp_path, monkeypatch):
     monkeypatch.setattr(networks, "recover", lambda *job: asked.append(job[0]) or RECOVER(*job))
     reproduce.run("networks", out=tmp_path, **TINY)
     assert [cell.network for cell in asked] == ["3 empty", "3 chain"]
-    for path in tmp_path.glob(
-        "networks*[!b]"
-    ):  # all but networks.db, which knows that there were two sessions
+    for path in tmp_path.glob("networks*[!b]"):  # all but networks.db, which knows that there were two sessions
         assert path.read_bytes() == (whole / path.name).read_bytes(), path.name
 
 

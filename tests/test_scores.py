@@ -38,9 +38,7 @@ SCORES = {
     "tee-ksg": (linear, em.TEE(estimator=em.KSG(), embedding=EMBEDDING, alpha=0.9, n_surrogates=19)),
     "tee-collective": (
         linear,
-        em.TEE(
-            estimator=em.Gaussian(), embedding=EMBEDDING, alpha=0.9, n_surrogates=19, penalty="collective"
-        ),
+        em.TEE(estimator=em.Gaussian(), embedding=EMBEDDING, alpha=0.9, n_surrogates=19, penalty="collective"),
     ),
     "bic": (linear, em.Criterion("bic", embedding=EMBEDDING)),
     "aic-discrete": (states, em.Criterion("aic", estimator=em.Discrete(), embedding=EMBEDDING)),
@@ -227,9 +225,7 @@ def test_first_terms_of_sequential_tee_sum_to_the_collective_te():
 def test_tee_takes_the_papers_quantiles():
     series = linear(150)
     for alpha, count, rank in ((0.9, 9, 9), (0.07, 100, 7)):
-        score = em.TEE(
-            estimator=em.Gaussian(), embedding=em.Embedding(), alpha=alpha, n_surrogates=count, seed=2
-        )
+        score = em.TEE(estimator=em.Gaussian(), embedding=em.Embedding(), alpha=alpha, n_surrogates=count, seed=2)
         test = em.significance(series, "a", "c", estimator=em.Gaussian(), n_surrogates=count, seed=2)
         expected = test.value - np.sort(test.null)[rank - 1]
         assert em.score(series, {"c": ["a"]}, score).local["c"] == expected
@@ -268,9 +264,7 @@ def test_discrete_criterion_counts_probability_tables():
     score = em.Criterion("bic", estimator=em.Discrete(), embedding=em.Embedding())
     likelihood = em.log_likelihood(series, graph, estimator=em.Discrete())
     parameters = 1 * 2 + 1 * 2 * 2 + 2 * 3
-    assert em.score(series, graph, score).total == pytest.approx(
-        likelihood - np.log(399) / 2 * parameters, abs=1e-8
-    )
+    assert em.score(series, graph, score).total == pytest.approx(likelihood - np.log(399) / 2 * parameters, abs=1e-8)
 
 
 def test_mit_now_is_symmetric_and_lagged_is_not():
@@ -332,10 +326,7 @@ def test_bounds_hold_for_every_set():
             lambda: em.TEA(estimator=em.Regression(), null="ess"),
             "null='ess' is for lines; with curves use null='shift'",
         ),
-        (
-            lambda: em.TEE(penalty="sum"),
-            "penalty='sum' is not known; use 'sequential' or 'collective'",
-        ),
+        (lambda: em.TEE(penalty="sum"), "penalty='sum' is not known; use 'sequential' or 'collective'"),
         (
             lambda: em.TEE(alpha=0.99, n_surrogates=50),
             "50 surrogates are too few for alpha=0.99; at least 99 are needed",

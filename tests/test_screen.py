@@ -44,18 +44,14 @@ def test_nothing_is_done_within_the_budget():
 def test_the_budget_is_passed_just_beyond_the_stated_number_of_nodes(estimator, n_nodes):
     for size in (n_nodes, n_nodes + 1):
         series = em.Series(np.random.default_rng(0).normal(size=(40, size)))
-        with Evaluator(
-            em.TE(estimator=estimator, embedding=em.Embedding(), n_surrogates=9), series
-        ) as evaluate:
+        with Evaluator(em.TE(estimator=estimator, embedding=em.Embedding(), n_surrogates=9), series) as evaluate:
             fits = module.most_candidates(evaluate, 3, None) >= size - 1
             assert fits == (size == n_nodes)
 
 
 def test_it_can_be_forbidden_and_forced(wide):
     with Evaluator(TEA, wide) as evaluate:
-        assert survivors(screen(evaluate, wanted=False)) == {
-            (j, i) for i in range(40) for j in range(40) if i != j
-        }
+        assert survivors(screen(evaluate, wanted=False)) == {(j, i) for i in range(40) for j in range(40) if i != j}
     small = em.simulate.var({"a": [], "b": ["a"], "c": []}, n=300, seed=0)
     with Evaluator(TEA, small) as evaluate:
         assert screen(evaluate, wanted=True)[1]["tests"] == 6

@@ -31,10 +31,7 @@ SEARCHES = [*PROVING, *HEURISTICS, Independent()]
 @pytest.mark.parametrize("check", battery_of("search"), ids=lambda check: check.__name__)
 def test_battery(search, check):
     proves = search in PROVING or search == Independent()
-    check(
-        search,
-        **({"proves": proves} if check is search_obeys_the_problem_and_never_beats_the_optimum else {}),
-    )
+    check(search, **({"proves": proves} if check is search_obeys_the_problem_and_never_beats_the_optimum else {}))
 
 
 @settings(max_examples=40, deadline=None)
@@ -74,9 +71,7 @@ def test_defaults_find_the_optimum_of_95_in_100_random_tables(search):
 
 def test_the_seed_alone_decides_the_random_starts():
     table = RandomTable(n_nodes=9, seed=5).draw()
-    runs = [
-        HillClimb(restarts=3).run(table, Problem(n_nodes=9, max_parents=3, seed=s)) for s in (0, 0, 1, 2, 3)
-    ]
+    runs = [HillClimb(restarts=3).run(table, Problem(n_nodes=9, max_parents=3, seed=s)) for s in (0, 0, 1, 2, 3)]
     assert repr(runs[0]) == repr(runs[1])
     assert len({run.evaluated for run in runs}) > 1
 

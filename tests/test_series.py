@@ -12,12 +12,7 @@ GOOD = RNG.normal(size=(50, 3))
 def test_forms_of_input_give_the_same_series():
     plain = em.Series(GOOD, names=["a", "b", "c"])
     frame = pd.DataFrame(GOOD, columns=["a", "b", "c"])
-    for other in (
-        em.Series(frame),
-        em.Series(pl.from_pandas(frame)),
-        em.Series([GOOD], names="abc"),
-        em.Series(plain),
-    ):
+    for other in (em.Series(frame), em.Series(pl.from_pandas(frame)), em.Series([GOOD], names="abc"), em.Series(plain)):
         assert other.names == ("a", "b", "c")
         np.testing.assert_array_equal(other.values, GOOD)
     assert plain.dt == 1.0
@@ -94,10 +89,7 @@ BAD = {
         "no value at all in column c; leave it out (drop_constant=True)",
     ),
     "duplicate names": (dict(values=GOOD, names=["a", "b", "a"]), "duplicate name: a; names must differ"),
-    "duplicate columns": (
-        dict(values=GOOD[:, [0, 1, 0]], names="abc"),
-        "columns a and c are identical; leave one out",
-    ),
+    "duplicate columns": (dict(values=GOOD[:, [0, 1, 0]], names="abc"), "columns a and c are identical; leave one out"),
     "number of names": (dict(values=GOOD, names="ab"), "2 names for 3 columns; give one name per column"),
     "short": (dict(values=GOOD[:2, :2]), "a trial has 2 samples; at least 3 are needed"),
     "flat": (
@@ -148,9 +140,7 @@ def test_missing_values_drop_every_window_that_touches_one():
     values = GOOD.copy()
     values[10, 0] = np.nan
     series = em.Series(values, names="abc", missing="drop")
-    with pytest.warns(
-        em.HazardWarning, match=r"missing='drop': 45 of 48 windows have no missing value and are used"
-    ):
+    with pytest.warns(em.HazardWarning, match=r"missing='drop': 45 of 48 windows have no missing value and are used"):
         te = em.transfer_entropy(series, "b", "c", estimator=em.Gaussian(), embedding=em.Embedding(dim=2))
     halves = em.Series([GOOD[:10], GOOD[11:]], names="abc")
     whole = em.transfer_entropy(halves, "b", "c", estimator=em.Gaussian(), embedding=em.Embedding(dim=2))

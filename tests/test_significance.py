@@ -81,9 +81,7 @@ def test_the_p_value_of_a_normal_null_is_uniform():
 
 def test_repeated_shifts_make_no_p_value_smaller():
     series, shift = coupled(60), em.CircularShift(min_shift=25)
-    with pytest.warns(
-        em.HazardWarning, match="only 10 different circular shifts exist of the 199 surrogates"
-    ):
+    with pytest.warns(em.HazardWarning, match="only 10 different circular shifts exist of the 199 surrogates"):
         test = em.significance(series, "a", "b", estimator=em.Gaussian(), surrogate=shift)
     assert len(test.null) == 10
     assert test.p_value >= 1 / 11
@@ -93,9 +91,7 @@ def test_collective_and_conditional_tests():
     given = dict(estimator=em.Gaussian(), n_surrogates=49)
     both = em.significance(coupled(), ["a", "c"], "b", **given)
     swapped = em.significance(coupled(), ["c", "a"], "b", **given)
-    assert both.value == pytest.approx(
-        em.transfer_entropy(coupled(), ["a", "c"], "b", estimator=em.Gaussian())
-    )
+    assert both.value == pytest.approx(em.transfer_entropy(coupled(), ["a", "c"], "b", estimator=em.Gaussian()))
     np.testing.assert_array_equal(both.null, swapped.null)
     assert em.significance(coupled(), "a", "b", given="c", **given).p_value == 0.02
 
@@ -110,9 +106,7 @@ def test_seed_decides_and_nothing_else():
 
 
 def test_analytic_test_is_chi_square():
-    test = em.significance(
-        coupled(), "c", "b", estimator=em.Gaussian(), embedding=em.Embedding(dim=2), n_surrogates=0
-    )
+    test = em.significance(coupled(), "c", "b", estimator=em.Gaussian(), embedding=em.Embedding(dim=2), n_surrogates=0)
     from scipy.stats import chi2
 
     assert test.p_value == pytest.approx(chi2.sf(2 * 298 * test.value, 2))
@@ -148,9 +142,7 @@ def test_matrix_rows_drive_columns():
     assert matrix.p_value.loc["a", "b"] < 0.001
     assert matrix.p_value.loc["b", "a"] > 0.01
     conditional = em.te_matrix(coupled(), estimator=em.Gaussian(), conditional=True)
-    assert conditional.te.loc["a", "b"] == em.transfer_entropy(
-        coupled(), "a", "b", given="c", estimator=em.Gaussian()
-    )
+    assert conditional.te.loc["a", "b"] == em.transfer_entropy(coupled(), "a", "b", given="c", estimator=em.Gaussian())
     plain = em.te_matrix(coupled(120), estimator=em.KSG())
     assert plain.p_value.isna().to_numpy().all()
 
@@ -166,9 +158,7 @@ def test_too_few_surrogates_for_the_correction_are_warned_of():
 
 @pytest.mark.parametrize("count", [-1, 1.5, "many", True])
 def test_impossible_counts_are_refused(count):
-    with pytest.raises(
-        em.InputError, match=r"n_surrogates=.* is not possible; give a whole number of at least 0"
-    ):
+    with pytest.raises(em.InputError, match=r"n_surrogates=.* is not possible; give a whole number of at least 0"):
         em.significance(coupled(), "a", "b", n_surrogates=count)
 
 
@@ -199,14 +189,7 @@ def independent_p_values(estimator, surrogate, link, repeats, n=100, count=39):
         values = rng.integers(0, 2, (n, 3)) if estimator.discrete else rng.normal(size=(n, 3))
         series = em.Series(values, names="abc")
         test = em.significance(
-            series,
-            source,
-            "a",
-            given=given,
-            estimator=estimator,
-            surrogate=surrogate,
-            n_surrogates=count,
-            seed=repeat,
+            series, source, "a", given=given, estimator=estimator, surrogate=surrogate, n_surrogates=count, seed=repeat
         )
         # Uniform on the grid 1/40 .. 1; ties (discrete) are broken at random to make it continuous.
         above, equal = (test.null > test.value).sum(), (test.null == test.value).sum()

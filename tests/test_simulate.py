@@ -137,9 +137,7 @@ def test_r_and_coupling_by_node():
 
 
 def test_a_users_map_equals_the_named_one():
-    mine = simulate.coupled_map(
-        DIAMOND, 30, map=lambda z: 3.9 * z * (1 - z), domain=(0, 1), burn_in=0, noise=0.01
-    )
+    mine = simulate.coupled_map(DIAMOND, 30, map=lambda z: 3.9 * z * (1 - z), domain=(0, 1), burn_in=0, noise=0.01)
     system = simulate.map_system(DIAMOND, map=lambda z: 3.9 * z * (1 - z), domain=(0, 1))
     named = simulate.map_system(DIAMOND, r=3.9)
     start, noise = np.array([0.2, 0.4, 0.6, 0.8]), np.random.default_rng(0).normal(0, 0.02, (30, 4))
@@ -525,10 +523,7 @@ def test_flat_parents():
         (lambda: simulate.var("a>b", 100, lags=0), "lags=0 .* at least 1"),
         (lambda: simulate.coupled_map("a>b", 100, lags=1.5), "lags=1.5"),
         (lambda: simulate.coupled_map("a>b", 100, lags={("a", "b"): -2}), "lag of a>b=-2"),
-        (
-            lambda: simulate.coupled_flow("a>b", 100, lags={("b", "a"): 2}),
-            r"\('b', 'a'\); .* the links are a>b",
-        ),
+        (lambda: simulate.coupled_flow("a>b", 100, lags={("b", "a"): 2}), r"\('b', 'a'\); .* the links are a>b"),
         (lambda: simulate.var("a>b", 100, lags={"b": 2}), "by \\(source, target\\)"),
         (lambda: simulate.var(coefficients=[[0.5]], n=100, lags=2), "lags belong to a graph"),
         (lambda: simulate.boolean("a>b", 100, flip=0.5), "flip=0.5"),

@@ -360,10 +360,7 @@ sys.exit("it could be written")
         copy.chmod(0o444)
         folder.chmod(0o555)
         done = subprocess.run(
-            [sys.executable, "-c", code.replace(str(path), str(copy))],
-            cwd="/",
-            capture_output=True,
-            text=True,
+            [sys.executable, "-c", code.replace(str(path), str(copy))], cwd="/", capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr
         assert copy.read_bytes() == before

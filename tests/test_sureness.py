@@ -154,9 +154,7 @@ def test_stopped_and_resumed_gives_the_same(chain, tmp_path):
         em.stability(weak, n=12, score=SCORE, store=tmp_path / "boot.db", progress=stop)
     file = tmp_path / "boot.db"
     told.clear()
-    resumed = em.stability(
-        weak, n=12, score=SCORE, store=file, progress=lambda done, total, **rest: told.append(done)
-    )
+    resumed = em.stability(weak, n=12, score=SCORE, store=file, progress=lambda done, total, **rest: told.append(done))
     whole = em.stability(weak, n=12, score=SCORE)
     assert resumed.frequency.equals(whole.frequency)
     assert 0 < whole.frequency.loc["a", "b"] < 1  # the numbers could have differed
@@ -186,9 +184,7 @@ def test_infer_and_bootstrap_share_a_store(chain, tmp_path):
 def test_infer_puts_stability_beside_the_links(chain, tmp_path):
     network = em.infer(chain, score=SCORE, bootstrap=6, store=tmp_path / "run.db")
     assert network.edges["stability"].min() > 0.8
-    assert em.Network.from_json(network.to_json()).edges["stability"].tolist() == list(
-        network.edges.stability
-    )
+    assert em.Network.from_json(network.to_json()).edges["stability"].tolist() == list(network.edges.stability)
     assert em.infer(chain, score=SCORE).edges["stability"].isna().all()
     shares = em.stability(chain, n=6, score=SCORE)
     assert shares.on(network).stability == network.stability
@@ -382,9 +378,7 @@ def test_a_halved_coupling_is_found_with_its_sign(tmp_path):
     ).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("first", "second"), [((1, 900), (1, 900)), ((1, 500), (1, 1500)), ((3, 400), (2, 900))]
-)
+@pytest.mark.parametrize(("first", "second"), [((1, 900), (1, 900)), ((1, 500), (1, 1500)), ((3, 400), (2, 900))])
 def test_no_difference_is_surer_than_chance_without_a_link(first, second):
     """2 N T is chi-square where there is no link; the difference of two is drawn here, not integrated."""
     rng = np.random.default_rng(0)
@@ -400,9 +394,7 @@ def test_a_changed_link_does_not_make_others_of_its_target_differ():
     """Mixtures of two systems may have less of a chance link than either: then all exchanges differ by nearly 0."""
     pair = measured.recording(False, 1000, 6), measured.recording(True, 1000, 7)
     found = em.compare(*pair, 199, score=SCORE)
-    sides = [
-        tuple(np.full((5, 5), float(part)) for part in (1, 930)) for _ in pair
-    ]  # about the windows of blocks
+    sides = [tuple(np.full((5, 5), float(part)) for part in (1, 930)) for _ in pair]  # about the windows of blocks
     floor = least_p(found.difference.to_numpy(), *sides)
     others = ~np.eye(5, dtype=bool)
     p_value = found.p_value.to_numpy()
@@ -413,9 +405,7 @@ def test_a_changed_link_does_not_make_others_of_its_target_differ():
 
 def test_labels_of_trials_are_exchanged_where_there_are_many():
     def trials(coupling, seed):
-        return em.Series(
-            [em.simulate.var("a>b", n=60, coupling=coupling, seed=seed + i).values for i in range(12)]
-        )
+        return em.Series([em.simulate.var("a>b", n=60, coupling=coupling, seed=seed + i).values for i in range(12)])
 
     found = em.compare(trials(0.1, 0), trials(0.6, 100), 199, score=SCORE)
     assert found.exchanged == "labels of 12 and 12 trials exchanged"
@@ -456,17 +446,7 @@ def two_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, halved, seed in (("before.csv", False, 1), ("after.csv", True, 2)):
         measured.recording(halved, 1000, seed).to_dataframe().to_csv(name, index=False)
-    return [
-        "compare",
-        "before.csv",
-        "after.csv",
-        "--estimator",
-        "gaussian",
-        "--dim",
-        "1",
-        "--permutations",
-        "399",
-    ]
+    return ["compare", "before.csv", "after.csv", "--estimator", "gaussian", "--dim", "1", "--permutations", "399"]
 
 
 def test_the_command_compares(two_files, tmp_path, capsys):
@@ -499,9 +479,7 @@ def test_the_command_compares_groups(subject_files, paired, capsys):
     assert main(["compare", *rest, "vs", *task, *options]) == 0
     data = json.loads(capsys.readouterr().out)
     assert (data["first"], data["second"]) == (rest, task)
-    assert data["exchanged"] == (
-        "signs of 6 pairs exchanged" if paired else "labels of 6 and 6 subjects exchanged"
-    )
+    assert data["exchanged"] == ("signs of 6 pairs exchanged" if paired else "labels of 6 and 6 subjects exchanged")
     best = data["links"][0]
     assert (best["source"], best["target"]) == ("a", "b")
     assert best["difference"] > 0.05

@@ -62,9 +62,7 @@ def test_circular_shifts_repeat_only_when_they_must():
     two = em.CircularShift(min_shift=15).plan(x, nothing, starts=np.array([0, 50, 100]), span=1)
     assert two.distinct is None
     assert len({r.tobytes() for r in two(0, 0, 100)}) > 60  # of 441; one order for all rounds would give 21
-    with pytest.raises(
-        em.InputError, match="a trial of 20 embedded samples is too short for circular shifts of"
-    ):
+    with pytest.raises(em.InputError, match="a trial of 20 embedded samples is too short for circular shifts of"):
         em.CircularShift(min_shift=15).plan(x[:20], nothing[:20], starts=np.array([0, 20]), span=1)
 
 

@@ -28,36 +28,20 @@ def silence():
 
 RISING = {
     "days": (frame(DAYS), 86400, Time(start="2021-01-01T00:00:00", unit="s")),
-    "a time zone": (
-        frame(DAYS.tz_localize("Europe/Berlin")),
-        86400,
-        Time(start="2021-01-01T00:00:00", unit="s"),
-    ),
+    "a time zone": (frame(DAYS.tz_localize("Europe/Berlin")), 86400, Time(start="2021-01-01T00:00:00", unit="s")),
     "hours over the change of clocks": (
         frame(pd.date_range("2021-03-27", periods=N, freq="h", tz="Europe/Berlin")),
         3600,
         Time(start="2021-03-26T23:00:00+00:00", unit="s"),
     ),
-    "months": (
-        frame(pd.period_range("2021-03", periods=N, freq="M")),
-        1,
-        Time(start="2021-03", unit="month"),
-    ),
+    "months": (frame(pd.period_range("2021-03", periods=N, freq="M")), 1, Time(start="2021-03", unit="month")),
     "durations": (frame(pd.to_timedelta(np.arange(N) * 0.5, unit="s")), 0.5, Time(start=0.0, unit="s")),
     "numbers": (frame(pd.Index(np.arange(N) * 0.1 + 3, name="time (ms)")), 0.1, Time(start=3.0, unit="ms")),
     "years": (frame(pd.Index(1900 + np.arange(N))), 1, Time(start=1900.0, unit="")),
     "rows": (FRAME, 1, None),
     "labels": (frame([f"s{i}" for i in range(N)]), 1, None),
-    "text in ISO form": (
-        frame(DAYS.strftime("%Y-%m-%d")),
-        86400,
-        Time(start="2021-01-01T00:00:00+00:00", unit="s"),
-    ),
-    "dates of Python": (
-        frame([day.date() for day in DAYS]),
-        86400,
-        Time(start="2021-01-01T00:00:00+00:00", unit="s"),
-    ),
+    "text in ISO form": (frame(DAYS.strftime("%Y-%m-%d")), 86400, Time(start="2021-01-01T00:00:00+00:00", unit="s")),
+    "dates of Python": (frame([day.date() for day in DAYS]), 86400, Time(start="2021-01-01T00:00:00+00:00", unit="s")),
     "times of the day": (
         FRAME.assign(time=[f"{9 + i // 60:02d}:{i % 60:02d}" for i in range(N)]),
         60,
@@ -154,9 +138,7 @@ def test_business_days_have_a_way_out():
 
 
 def test_gaps_keep_kinds():
-    given = (
-        FRAME.assign(k=np.arange(N) % 3, s=np.where(FRAME.a > 0, "up", "down")).set_axis(DAYS).drop(DAYS[10])
-    )
+    given = FRAME.assign(k=np.arange(N) % 3, s=np.where(FRAME.a > 0, "up", "down")).set_axis(DAYS).drop(DAYS[10])
     with pytest.raises(em.InputError, match=r"row 11, column index: the time jumps by 2 steps"):
         em.Series(given)
     series = em.Series(given, missing="drop")
@@ -176,16 +158,8 @@ def test_sorting_is_within_trials_and_by_a_named_column():
 BAD = {
     "twice": (frame([*DAYS[:5], *DAYS[4:-1]]), {}, "comes twice; name the column of trials, keep one row"),
     "shuffled": (frame(DAYS).sample(frac=1, random_state=1), {}, "pass time='sort' to put the rows in order"),
-    "not a time": (
-        frame(DAYS.where(np.arange(N) != 7)),
-        {},
-        "row 8, column index: 'NaT' is not a time or date",
-    ),
-    "a short year": (
-        frame(DAYS.strftime("%d/%m/%y")),
-        {},
-        "row 1, column index: '01/01/21' is not a time or date",
-    ),
+    "not a time": (frame(DAYS.where(np.arange(N) != 7)), {}, "row 8, column index: 'NaT' is not a time or date"),
+    "a short year": (frame(DAYS.strftime("%d/%m/%y")), {}, "row 1, column index: '01/01/21' is not a time or date"),
     "no times to sort by": (FRAME, {"time": "sort"}, "time='sort' needs times"),
     "a number": (FRAME, {"time": 3}, "there is no time column 3"),
     "two columns": (FRAME, {"time": ("a", "b")}, "names several columns"),
@@ -251,8 +225,6 @@ def test_the_step_is_said_in_words(index, every):
 
 
 def test_time_moves_on():
-    assert Time(start="2021-01-31T00:00:00", unit="s").later(86400) == Time(
-        start="2021-02-01T00:00:00", unit="s"
-    )
+    assert Time(start="2021-01-31T00:00:00", unit="s").later(86400) == Time(start="2021-02-01T00:00:00", unit="s")
     assert Time(start="2021-12", unit="month").later(1) == Time(start="2022-01", unit="month")
     assert Time(start=2.0, unit="ms").later(0.5) == Time(start=2.5, unit="ms")

@@ -55,8 +55,7 @@ LONG = {
 
 
 @pytest.mark.parametrize(
-    "page",
-    [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] * (page.stem in LONG)) for page in PAGES],
+    "page", [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] * (page.stem in LONG)) for page in PAGES]
 )
 @pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
 def test_tutorial(page, tmp_path, monkeypatch, capsys):

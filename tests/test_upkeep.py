@@ -148,9 +148,7 @@ def test_the_conda_recipe_of_a_release_is_filled_in(tmp_path):
 
 def test_the_workflows_test_the_pythons_that_are_promised():
     yaml = pytest.importorskip("yaml")
-    flows = {
-        path.stem: yaml.safe_load(path.read_text()) for path in (ROOT / ".github" / "workflows").glob("*.yml")
-    }
+    flows = {path.stem: yaml.safe_load(path.read_text()) for path in (ROOT / ".github" / "workflows").glob("*.yml")}
     tested = flows["test"]["jobs"]["test"]["strategy"]["matrix"]["python"]
     promised = [one.rsplit(" ", 1)[1] for one in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", one)]
     assert set(promised) <= set(tested)
@@ -172,11 +170,7 @@ def test_templates_of_clusters_parse_and_ask_for_options_that_are_there(name, sh
         assert [part["kind"] for part in parts] == ["Service", "Deployment", "Deployment", "Job"]
     else:
         subprocess.run(["bash", "-n", ROOT / "docs" / "cluster" / name], check=True)
-        assert (
-            len(re.findall(r"^#SBATCH --[\w-]+=\S+$", text, re.M))
-            == len(re.findall(r"^#SBATCH", text, re.M))
-            == 6
-        )
+        assert len(re.findall(r"^#SBATCH --[\w-]+=\S+$", text, re.M)) == len(re.findall(r"^#SBATCH", text, re.M)) == 6
     (line,) = re.findall(r"^.*\benmesh (infer .*)$", text, re.M)
     told = " ".join(shell("infer --help-all")[1].split())
     flags = re.findall(r"--[\w-]+", line)

@@ -37,9 +37,7 @@ def test_fault_1_newest_first_never_reverses_an_arrow():
     dated = DRIVEN.set_axis(pd.date_range("2020-01-01", periods=N))
     assert em.infer(dated, score=GAUSSIAN).parents == {"a": (), "b": ("a",)}
     for turned in (dated.iloc[::-1], DRIVEN.iloc[::-1], DRIVEN.assign(time=np.arange(N)).iloc[::-1]):
-        with pytest.raises(
-            em.InputError, match="the times fall, the newest row is the first; pass time='sort'"
-        ):
+        with pytest.raises(em.InputError, match="the times fall, the newest row is the first; pass time='sort'"):
             em.infer(turned, score=GAUSSIAN)
         series = em.Series(turned, time="sort")
         assert em.infer(series, score=GAUSSIAN).parents == {"a": (), "b": ("a",)}
@@ -78,9 +76,7 @@ def test_fault_7_year_and_month_are_no_nodes(tmp_path, names):
 def test_fault_11_business_days_name_what_works(tmp_path):
     frame = DRIVEN.assign(date=pd.bdate_range("2020-01-01", periods=N))
     frame.to_csv(tmp_path / "x.csv", index=False)
-    with pytest.raises(
-        em.InputError, match="the rows are business days; pass time='ignore' to take the rows as"
-    ):
+    with pytest.raises(em.InputError, match="the rows are business days; pass time='ignore' to take the rows as"):
         read(tmp_path / "x.csv")
     assert em.infer(read(tmp_path / "x.csv", time="ignore"), score=GAUSSIAN).parents["b"] == ("a",)
     frame.iloc[::-1].to_csv(tmp_path / "x.csv", index=False)
@@ -100,9 +96,7 @@ def test_fault_12_dates_as_people_have_them(tmp_path):
         assert series.time.start.startswith("2020-01-01T00:00:00")
     text = (tmp_path / "unnamed.csv").read_text().replace("2020-02-03", "2020-02-xx")
     (tmp_path / "bad.csv").write_text(text)
-    with pytest.raises(
-        em.InputError, match=r"line 35, column .*: '2020-02-xx' is not a time or date; correct it"
-    ):
+    with pytest.raises(em.InputError, match=r"line 35, column .*: '2020-02-xx' is not a time or date; correct it"):
         read(tmp_path / "bad.csv")
     assert read(tmp_path / "bad.csv", time="ignore").lengths == (N,)
 
@@ -197,20 +191,11 @@ def test_a_mistyped_option_moves_no_store(run, tmp_path):
     """Options are checked before the store of an earlier run is set aside, so that it can still be resumed."""
     assert run(INFER)[0] == 0
     before = {file.name: file.read_bytes() for file in (tmp_path / "data-results").iterdir()}
-    for typed in (
-        "--max-parents -1",
-        "--jobs 0",
-        "--screen 0",
-        "--max-lag 0",
-        "--bootstrap -1",
-        "--tiers 'a|z'",
-    ):
+    for typed in ("--max-parents -1", "--jobs 0", "--screen 0", "--max-lag 0", "--bootstrap -1", "--tiers 'a|z'"):
         code, _, err = run(f"{INFER} {typed}")
         assert code == 2, typed
         assert len(err.splitlines()) == 1
-        assert {file.name: file.read_bytes() for file in (tmp_path / "data-results").iterdir()} == before, (
-            typed
-        )
+        assert {file.name: file.read_bytes() for file in (tmp_path / "data-results").iterdir()} == before, typed
     assert "scores of an earlier run are kept" in run(f"{INFER} --resume")[2]
 
 
@@ -218,10 +203,7 @@ def test_fault_11_and_1_on_the_command_line(run):
     dated = DRIVEN.assign(date=pd.bdate_range("2020-01-01", periods=N)).iloc[::-1]
     dated.to_csv("data.csv", index=False)
     assert "the newest row is the first; use --time sort to put the oldest first" in run(INFER)[2]
-    assert (
-        "business days; use --time ignore to take the rows as equally spaced"
-        in run(f"{INFER} --time sort")[2]
-    )
+    assert "business days; use --time ignore to take the rows as equally spaced" in run(f"{INFER} --time sort")[2]
     assert "use --time sort --time ignore to put" in run(f"{INFER} --time ignore")[2]
     code, out, _ = run(f"{INFER} --time sort --time ignore --json")
     assert code == 0
@@ -231,9 +213,7 @@ def test_fault_11_and_1_on_the_command_line(run):
 def test_fault_14_what_is_wrong_is_said_with_its_column(run, tmp_path):
     rows = [",".join(f"{value:.3f}" for value in row) for row in RNG.normal(size=(20, 2000))]
     (tmp_path / "wide.csv").write_text("\n".join([",".join(f"c{i}" for i in range(2000)), *rows]))
-    assert (
-        "wide.csv: 20 samples of 2000 nodes are too few to tell the nodes apart" in run("infer wide.csv")[2]
-    )
+    assert "wide.csv: 20 samples of 2000 nodes are too few to tell the nodes apart" in run("infer wide.csv")[2]
     for factor, said in ((1e307, "are too large to compute with"), (1e-310, "too little to compute with")):
         (DRIVEN * [1, factor]).to_csv("far.csv", index=False)
         code, _, err = run("infer far.csv")
@@ -259,9 +239,7 @@ def test_fault_20_signals_end_as_control_c_does(tmp_path, finished_tests, name, 
     six.to_dataframe().to_csv(tmp_path / "six.csv", index=False)
     line = "infer six.csv --estimator ksg --dim 1 --max-parents 2 --surrogates 999"
     command = [sys.executable, "-m", "enmesh", *shlex.split(line)]
-    started = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path
-    )
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     store, deadline = tmp_path / "six-results" / "run.db", time.monotonic() + 90
     while time.monotonic() < deadline and not finished_tests(store):
         time.sleep(0.1)
@@ -269,9 +247,7 @@ def test_fault_20_signals_end_as_control_c_does(tmp_path, finished_tests, name, 
     started.send_signal(getattr(signal, name))
     out, err = started.communicate(timeout=60)
     assert (started.returncode, out) == (code, "")
-    assert err.splitlines()[-1].startswith(
-        "enmesh: stopped; what was finished is in six-results/run.db, and the same"
-    )
+    assert err.splitlines()[-1].startswith("enmesh: stopped; what was finished is in six-results/run.db, and the same")
 
 
 DROPPED = """
@@ -342,11 +318,7 @@ def test_fault_21_hostile_names_are_written_safely(run, tmp_path):
     assert code == 0, err
     assert em.Network.from_json("r/network.json").names == tuple(HOSTILE)
     odd = ("\x1b", "\x07", "\u200b", "\u202e")
-    texts = [
-        out,
-        err,
-        *((tmp_path / "r" / name).read_text() for name in ("edges.csv", "network.dot", "report.html")),
-    ]
+    texts = [out, err, *((tmp_path / "r" / name).read_text() for name in ("edges.csv", "network.dot", "report.html"))]
     assert [mark for mark in odd for text in texts if mark in text] == []
     assert r"b\x1b]0;title\x07\u200b" in out
     assert r"c\nd" in out
@@ -359,11 +331,7 @@ def test_fault_21_hostile_names_are_written_safely(run, tmp_path):
 
 def test_fault_21_the_terminal_gets_no_commands(run):
     hostile().to_csv("hostile.csv", index=False)
-    for line in (
-        "te hostile.csv a b",
-        "embed hostile.csv --method cao --max-dim 2",
-        "infer hostile.csv --forbid a:b",
-    ):
+    for line in ("te hostile.csv a b", "embed hostile.csv --method cao --max-dim 2", "infer hostile.csv --forbid a:b"):
         _, out, err = run(line)
         assert out + err
         assert "\x1b]" not in out + err

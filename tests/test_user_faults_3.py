@@ -54,10 +54,7 @@ OTHER = {
     "Q1 1990": ([f"Q{i % 4 + 1} {1990 + i // 4}" for i in range(N)], 3),
     "20200131": (pd.date_range("2020-01-01", periods=N).strftime("%Y%m%d"), 86400),
     "202001310930": (pd.date_range("2020-01-01", periods=N, freq="h").strftime("%Y%m%d%H%M"), 3600),
-    "01/31/2020 01:00 PM": (
-        pd.date_range("2020-01-01", periods=N, freq="h").strftime("%m/%d/%Y %I:%M %p"),
-        3600,
-    ),
+    "01/31/2020 01:00 PM": (pd.date_range("2020-01-01", periods=N, freq="h").strftime("%m/%d/%Y %I:%M %p"), 3600),
     "1990": (np.arange(1900, 1900 + N).astype(str), 1),
     "1990M1": ([f"{1990 + i // 12}M{i % 12 + 1}" for i in range(N)], 1),
     "1990-1": ([f"{1990 + i // 12}-{i % 12 + 1}" for i in range(N)], 1),
@@ -96,9 +93,7 @@ def test_a1_what_looks_like_time_and_cannot_be_ordered_is_refused_with_the_optio
 def test_a1_labels_with_years_are_refused_whatever_they_mean(label):
     frame = FRAME.set_axis([label.format(1900 + i) for i in range(N)])
     for given in (frame, frame.iloc[::-1], frame.set_axis(pd.CategoricalIndex(frame.index))):
-        with pytest.raises(
-            em.InputError, match=r"is not a time or date; .* date_format=.*, or pass time='ignore'"
-        ):
+        with pytest.raises(em.InputError, match=r"is not a time or date; .* date_format=.*, or pass time='ignore'"):
             em.Series(given)
         assert em.Series(given, time="ignore").names == ("a", "b")
     falling = FRAME.set_axis([f"day {i}" for i in range(N, 0, -1)])
@@ -127,9 +122,7 @@ def test_a2_a_header_of_numbers_is_no_data(tmp_path):
 
 
 def panel(**more):
-    return FRAME.assign(
-        subject=np.repeat(["s1", "s2", "s3"], N // 3), t=np.tile(np.arange(N // 3) * 0.5, 3), **more
-    )
+    return FRAME.assign(subject=np.repeat(["s1", "s2", "s3"], N // 3), t=np.tile(np.arange(N // 3) * 0.5, 3), **more)
 
 
 @pytest.mark.parametrize(
@@ -157,9 +150,7 @@ def test_a3_years_that_restart_and_clocks_that_begin_again_are_trials():
     for frame in (years, years.set_index(["country", "year"])):
         with pytest.warns(em.HazardWarning, match="restarts where country changes"):
             assert em.Series(frame).lengths == (N // 2, N // 2)
-    with pytest.warns(
-        em.HazardWarning, match="the time begins again 2 times: each stretch is taken for a trial"
-    ):
+    with pytest.warns(em.HazardWarning, match="the time begins again 2 times: each stretch is taken for a trial"):
         assert em.Series(panel().drop(columns="subject")).lengths == (N // 3,) * 3
     with pytest.warns(em.HazardWarning, match="each subject is taken for a trial"):
         assert em.Series(panel().drop(columns="t")).lengths == (N // 3,) * 3
@@ -190,8 +181,7 @@ def test_a4_what_may_be_a_clock_is_asked_about():
     steps = np.where(np.arange(N) % 5 == 4, 3, 1)
     frame = FRAME.assign(serial=40_000 + np.cumsum(steps))
     with pytest.raises(
-        em.InputError,
-        match="serial rises from row to row, mostly by 1: if it is the time, pass time='serial'",
+        em.InputError, match="serial rises from row to row, mostly by 1: if it is the time, pass time='serial'"
     ):
         em.Series(frame)
     assert em.Series(frame, columns=["a", "serial"]).names == ("a", "serial")
@@ -200,9 +190,7 @@ def test_a4_what_may_be_a_clock_is_asked_about():
     with pytest.raises(em.InputError, match="the newest row is the first"):
         em.Series(unix.iloc[::-1].reset_index(drop=True))
     falling = FRAME.assign(doy=np.r_[np.arange(60, 0, -1), np.arange(365, 305, -1)])
-    with pytest.raises(
-        em.InputError, match="doy steps back from row to row, the newest row seems to be first"
-    ):
+    with pytest.raises(em.InputError, match="doy steps back from row to row, the newest row seems to be first"):
         em.Series(falling)
 
 
@@ -210,19 +198,11 @@ def test_a5_thousands_and_decimals_are_never_confused():
     text = "a;b\n981;0.27\n1,020;-0.70\n1,050;0.10\n"
     assert em.read(io.StringIO(text)).values[:, 0].tolist() == [981, 1020, 1050]
     assert em.read(io.StringIO(text), decimal=".", thousands=",")["a"].tolist() == [981, 1020, 1050]
-    with pytest.raises(
-        em.InputError, match=r"'1,020' has two readings, 1020 and 1.020; say which with decimal=',' or"
-    ):
+    with pytest.raises(em.InputError, match=r"'1,020' has two readings, 1020 and 1.020; say which with decimal=',' or"):
         em.read(io.StringIO("a;b\n981;2\n1,020;1\n1,050;4\n"))
-    assert em.read(io.StringIO("a;b\n981;2\n1,020;1\n1,050;4\n"), decimal=",")["a"].tolist() == [
-        981,
-        1.02,
-        1.05,
-    ]
+    assert em.read(io.StringIO("a;b\n981;2\n1,020;1\n1,050;4\n"), decimal=",")["a"].tolist() == [981, 1.02, 1.05]
     dotted = "a;b\n981;2\n1.020;1\n1.050;4\n"
-    with pytest.raises(
-        em.InputError, match=r"'1.020' has two readings, 1.020 and 1020; say which with decimal='.' or"
-    ):
+    with pytest.raises(em.InputError, match=r"'1.020' has two readings, 1.020 and 1020; say which with decimal='.' or"):
         em.read(io.StringIO(dotted))
     assert em.read(io.StringIO(dotted), thousands=".")["a"].tolist() == [981, 1020, 1050]
     assert em.read(io.StringIO(dotted), decimal=".")["a"].tolist() == [981, 1.02, 1.05]
@@ -233,13 +213,7 @@ def test_a5_thousands_and_decimals_are_never_confused():
 
 def test_a9_and_b10_names_of_own_classes_are_guarded():
     def define(name, cli_name):
-        body = {
-            "cli_name": cli_name,
-            "__module__": "mine",
-            "__annotations__": {},
-            "condition": None,
-            "_prepare": None,
-        }
+        body = {"cli_name": cli_name, "__module__": "mine", "__annotations__": {}, "condition": None, "_prepare": None}
         return option(type(name, (Estimator,), {**body, "entropy": None, "__doc__": "Mine."}))
 
     with pytest.raises(
@@ -286,21 +260,15 @@ def test_b7_numbers_of_numpy_go_wherever_numbers_go():
     series = em.Series(FRAME)
     assert em.KSG(k=np.int64(4)) == em.KSG(k=4)
     same = em.significance(series, "a", "b", estimator="gaussian", n_surrogates=99, seed=3)
-    assert (
-        em.significance(series, "a", "b", estimator="gaussian", n_surrogates=many, seed=seed).p_value
-        == same.p_value
-    )
+    assert em.significance(series, "a", "b", estimator="gaussian", n_surrogates=many, seed=seed).p_value == same.p_value
     score = em.TEE(estimator=em.Gaussian(), embedding=em.Embedding(dim=one), n_surrogates=many, seed=seed)
     network = em.infer(series, score=score, max_parents=one, seed=seed, n_jobs=one, max_lag=None)
     assert em.Network.from_json(network.to_json()).parents == network.parents
-    assert (
-        em.lag_profile(series, "a", "b", max_lag=np.int64(2), estimator="gaussian", n_surrogates=0).best == 1
-    )
+    assert em.lag_profile(series, "a", "b", max_lag=np.int64(2), estimator="gaussian", n_surrogates=0).best == 1
     assert em.Series(FRAME, dt=np.float32(0.5), sfreq=None).dt == 0.5
     assert em.Series(FRAME.to_numpy(), sfreq=np.int32(4)).dt == 0.25
     assert (
-        em.Series(FRAME.assign(k=np.arange(N) % 7 + 1), na=np.int64(3), missing="drop").missing[0].sum()
-        == (N + 4) // 7
+        em.Series(FRAME.assign(k=np.arange(N) % 7 + 1), na=np.int64(3), missing="drop").missing[0].sum() == (N + 4) // 7
     )
 
 
@@ -354,10 +322,7 @@ def test_b8_every_function_takes_what_infer_takes(tmp_path):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (
-            lambda s: em.transfer_entropy(s, "a", "b", embedding=2),
-            "embedding=2 is no embedding; give Embedding(dim=2)",
-        ),
+        (lambda s: em.transfer_entropy(s, "a", "b", embedding=2), "embedding=2 is no embedding; give Embedding(dim=2)"),
         (lambda s: em.significance(s, "a", "b", surrogate="shft"), "surrogate='shft' is not known; use "),
         (lambda s: em.significance(s, "a", "b", n_surrogates=1.5), "n_surrogates=1.5 is not possible"),
         (lambda s: em.significance(s, "a", "b", seed="x"), "seed='x' is not possible"),
@@ -426,9 +391,7 @@ def test_c_reading_options_in_python_and_shell(run, tmp_path):
     lines[5] = ";".join(["-999", *lines[5].split(";")[1:]])
     body = "\n".join(["made by a machine", "in 2020", lines[0], "mV;mV;;1", *lines[1:]])
     (tmp_path / "odd.csv").write_bytes(body.replace("a;b", "ä;b").encode("latin-1"))
-    how = dict(
-        encoding="latin-1", skip=2, units=True, na=["-999"], date_format="%d.%m.%y", time="d", decimal=","
-    )
+    how = dict(encoding="latin-1", skip=2, units=True, na=["-999"], date_format="%d.%m.%y", time="d", decimal=",")
     series = em.read(tmp_path / "odd.csv", missing="drop", **how)
     assert series.names == ("ä", "b", "c")
     assert (series.dt, series.time.unit, series.time.start) == (1, "month", "1990-01")
@@ -445,19 +408,13 @@ def test_c_reading_options_in_python_and_shell(run, tmp_path):
 
 REFUSED = {
     "latin": ("ä,b\n1,2\n".encode("latin-1"), "not text in UTF-8; say what it is, as encoding='latin-1'"),
-    "preamble": (
-        b"made by\nme,in,2020,x\n\na,b\n1,2\n2,3\n3,1\n",
-        "pass skip=3 to leave out what stands above",
-    ),
+    "preamble": (b"made by\nme,in,2020,x\n\na,b\n1,2\n2,3\n3,1\n", "pass skip=3 to leave out what stands above"),
     "question mark": (
         b"a,b\n1,2\n?,3\n3,1\n4,4\n",
         "'?' is not a number; if it stands for a missing value, pass na='?'",
     ),
     "mixed marks": (b"a;b\n1.5;2\n1,5;3\n", "decimal points and decimal commas are mixed"),
-    "day or month": (
-        b"date,a\n01/02/2020,1\n02/02/2020,2\n03/02/2020,1\n",
-        "date_format='%d/%m/%Y' or '%m/%d/%Y'",
-    ),
+    "day or month": (b"date,a\n01/02/2020,1\n02/02/2020,2\n03/02/2020,1\n", "date_format='%d/%m/%Y' or '%m/%d/%Y'"),
     "address": (None, "is an address, not a file; download it first"),
 }
 
@@ -564,9 +521,7 @@ def test_c_mne_raw_and_epochs(tmp_path):
         em.Series(raw)
     assert em.Series(raw, missing="drop").missing[0].all(1).sum() == 50
     raw.save(tmp_path / "x_raw.fif", verbose="ERROR")
-    np.testing.assert_allclose(
-        em.read(tmp_path / "x_raw.fif", missing="drop")["F3"][:99], values[0, :99], rtol=1e-6
-    )
+    np.testing.assert_allclose(em.read(tmp_path / "x_raw.fif", missing="drop")["F3"][:99], values[0, :99], rtol=1e-6)
 
 
 def test_c_edf(tmp_path):

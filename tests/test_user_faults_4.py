@@ -197,9 +197,7 @@ def test_a2_axes_that_can_be_read_two_ways_are_refused_until_they_are_named(shap
             taken()
         for dims in (order, tuple(order.replace(",", "").split())):
             np.testing.assert_array_equal(np.stack(taken(dims=dims).trials), wanted)
-    named = em.Series(
-        wanted, names=[f"c{i}" for i in range(wanted.shape[2])]
-    )  # names tell which axis is that of nodes
+    named = em.Series(wanted, names=[f"c{i}" for i in range(wanted.shape[2])])  # names tell which axis is that of nodes
     assert named.n_nodes == wanted.shape[2]
 
 
@@ -300,9 +298,7 @@ def test_a5_bad_channels_of_mne_are_left_out_and_said():
 
 def test_dead_channels_are_dropped_by_one_word(run):
     frame = FRAME.assign(flat=1.0, gone=np.nan)
-    with pytest.raises(
-        em.InputError, match=r"no value at all|missing|constant column: flat.*drop_constant=True"
-    ):
+    with pytest.raises(em.InputError, match=r"no value at all|missing|constant column: flat.*drop_constant=True"):
         em.Series(frame)
     with pytest.warns(em.HazardWarning, match="left out flat, gone: constant, or without any value"):
         series = em.Series(frame, drop_constant=True)
@@ -368,11 +364,7 @@ def test_a7_a_column_of_two_scales_is_refused():
 def test_a8_the_day_of_the_week_is_no_node(words):
     days = pd.date_range("2020-01-01", periods=60)
     german = ["Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"]
-    column = {
-        "english": days.day_name(),
-        "deutsch": [german[d] for d in days.weekday],
-        "numbers": days.weekday,
-    }
+    column = {"english": days.day_name(), "deutsch": [german[d] for d in days.weekday], "numbers": days.weekday}
     frame = SHORT.assign(date=days, weekday=column[words], Wochentag=column[words])
     with pytest.warns(em.HazardWarning, match="left out weekday, Wochentag"):
         assert em.Series(frame).names == ("a", "b")
@@ -381,9 +373,7 @@ def test_a8_the_day_of_the_week_is_no_node(words):
 
 @pytest.mark.parametrize("language", ["numbers", *MONTH_NAMES])
 def test_a9_b4_months_beside_years_are_one_time(language):
-    months = (
-        np.tile(MONTH_NAMES[language].split(), 5) if language != "numbers" else np.tile(np.arange(1, 13), 5)
-    )
+    months = np.tile(MONTH_NAMES[language].split(), 5) if language != "numbers" else np.tile(np.arange(1, 13), 5)
     frame = SHORT.assign(Jahr=np.repeat(np.arange(2000, 2005), 12), Monat=months)
     for how in ({}, {"time": "Monat"}, {"columns": ["a", "b"]}):
         with warnings.catch_warnings():
@@ -457,11 +447,7 @@ def test_b6_logger_files_are_read():
 
 def test_b13_a_pivot_with_an_entry_that_is_missing():
     long = pd.DataFrame(
-        {
-            "time": np.repeat(np.arange(30), 2),
-            "variable": ["a", "b"] * 30,
-            "value": SHORT.to_numpy()[:30].ravel(),
-        }
+        {"time": np.repeat(np.arange(30), 2), "variable": ["a", "b"] * 30, "value": SHORT.to_numpy()[:30].ravel()}
     )
     for gone in (0, 1, 7):
         left = long.drop(index=gone)
@@ -632,13 +618,7 @@ def damaged(network):
 
     def places(value, path=()):
         yield path
-        items = (
-            value.items()
-            if isinstance(value, dict)
-            else enumerate(value[:2])
-            if isinstance(value, list)
-            else ()
-        )
+        items = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
         for key, one in items:
             yield from places(one, (*path, key))
 
@@ -664,12 +644,7 @@ def test_b10_a_network_that_is_loaded_can_be_used(network, tmp_path):
         loaded += 1
         assert repr(one), place
         assert len(one.edges) == len(network.edges)
-        for use in (
-            one.to_networkx,
-            one.to_json,
-            one._repr_html_,
-            lambda one=one: one.report(tmp_path / "x.html"),
-        ):
+        for use in (one.to_networkx, one.to_json, one._repr_html_, lambda one=one: one.report(tmp_path / "x.html")):
             use()
         for ends in one:
             with contextlib.suppress(em.InputError):  # nothing is kept of a link whose evidence is gone
@@ -696,15 +671,9 @@ def test_b10_every_part_of_an_explanation_is_checked(network, tmp_path):
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        (
-            "te data.csv a b --surrogates 1000000000000",
-            "would take 27,778 hours or more; give at most 10,000,000",
-        ),
+        ("te data.csv a b --surrogates 1000000000000", "would take 27,778 hours or more; give at most 10,000,000"),
         ("infer data.csv --bins 100000000 --quiet", "leaves fewer than 3 of 120 samples in each bin"),
-        (
-            "infer data.csv --bins 10000 --quiet --estimator discrete",
-            "give at most 40, and few enough to count",
-        ),
+        ("infer data.csv --bins 10000 --quiet --estimator discrete", "give at most 40, and few enough to count"),
         ("te data.csv a b --lag 100000000000000000000", "give at most 1,000,000"),
         ("infer data.csv --max-lag 1000000000 --quiet", "give at most 1,000,000"),
         ("infer data.csv --bootstrap 100000000000 --quiet", "give at most 1,000,000"),
@@ -726,9 +695,7 @@ def test_b16_a_cache_that_cannot_be_written_costs_time_and_not_the_run(tmp_path)
     where = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "ENMESH_NEIGHBOURS": ""}
     (tmp_path / "cache").mkdir()
     where = {name: value for name, value in where.items() if value}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=where
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=where)
     assert done.returncode == 0, done.stderr
     rng = np.random.default_rng(0)
     assert float(done.stdout) == em.cmi(rng.normal(size=50), rng.normal(size=50))
@@ -760,19 +727,7 @@ def test_functions_show_life_after_two_seconds(monkeypatch, capsys):
 @pytest.mark.parametrize("pause", [0.0, 0.02, 0.2])
 def test_two_quick_ctrl_c_stop_as_one_does(tmp_path, pause):
     em.simulate.var("a>b, b>c, c>d", n=2000, seed=0).to_csv(tmp_path / "d.csv")
-    line = [
-        sys.executable,
-        "-m",
-        "enmesh",
-        "infer",
-        "d.csv",
-        "--score",
-        "tee",
-        "--estimator",
-        "ksg",
-        "--max-lag",
-        "3",
-    ]
+    line = [sys.executable, "-m", "enmesh", "infer", "d.csv", "--score", "tee", "--estimator", "ksg", "--max-lag", "3"]
     process = subprocess.Popen(line, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     store, until = tmp_path / "d-results" / "run.db", time.monotonic() + 90
     while not store.exists() and time.monotonic() < until:
@@ -883,9 +838,7 @@ def test_b10_what_is_no_embedding_is_refused_everywhere(wrong):
 def test_b1_regressions_name_a_constant_target_and_learn_nothing_from_a_constant(features):
     estimator, a, b, one = em.Regression(features=features), A, RNG.normal(size=N), np.full(N, 3.0)
     assert em.cmi(one, a, estimator=estimator) == pytest.approx(0, abs=1e-12)
-    assert em.cmi(a, b, one, estimator=estimator) == pytest.approx(
-        em.cmi(a, b, estimator=estimator), abs=1e-6
-    )
+    assert em.cmi(a, b, one, estimator=estimator) == pytest.approx(em.cmi(a, b, estimator=estimator), abs=1e-6)
     with pytest.raises(em.InputError, match=r"the target is .*leave it out"):
         em.cmi(a, one, estimator=estimator)
 
@@ -895,9 +848,7 @@ def test_b2_numbers_in_a_message_are_those_that_were_given(how, run):
     for alpha in (0.05, 0.145):
         with pytest.raises(em.InputError) as refused:
             em.infer(SERIES, alpha=alpha, **how)
-        assert (
-            str(refused.value) == f"alpha={alpha} is a confidence level; give level={alpha} for an error rate"
-        )
+        assert str(refused.value) == f"alpha={alpha} is a confidence level; give level={alpha} for an error rate"
     line = " ".join(f"--{name} {value}" for name, value in how.items())
     code, _, err = run(f"infer data.csv --alpha 0.145 {line}")
     assert code == 2
@@ -917,9 +868,7 @@ def test_b7_short_trials_are_inferred_by_default():
 
 
 def test_b7_a_channel_that_never_changes_within_a_trial_is_named():
-    trials = [
-        np.column_stack([RNG.normal(size=50), np.full(50, i + 0.5), RNG.normal(size=50)]) for i in range(4)
-    ]
+    trials = [np.column_stack([RNG.normal(size=50), np.full(50, i + 0.5), RNG.normal(size=50)]) for i in range(4)]
     with pytest.raises(em.InputError, match=r"constant within every trial: column dead.*drop_constant=True"):
         em.Series(trials, names=["a", "dead", "c"])
     with pytest.warns(em.HazardWarning, match="left out dead"):
@@ -930,9 +879,7 @@ def test_b7_a_channel_that_never_changes_within_a_trial_is_named():
 def test_b8_progress_never_counts_more_than_there_is(how):
     seen = []
     em.infer(SERIES, progress=lambda done, total, what: seen.append((done, total, what)), max_lag=2, **how)
-    em.stability(
-        SERIES, n=4, score=PLAIN, progress=lambda done, total, what: seen.append((done, total, what))
-    )
+    em.stability(SERIES, n=4, score=PLAIN, progress=lambda done, total, what: seen.append((done, total, what)))
     assert len(seen) > 5
     assert all(total is None or done <= total for done, total, _ in seen), seen
 
@@ -985,9 +932,7 @@ def test_b15_surrogates_that_take_hours_are_refused_with_the_rate_of_this_machin
     monkeypatch.setattr(base, "MEASURED", 0.01)
     ask = {"estimator": "ksg", "surrogate": em.Permute()}
     series = em.simulate.var("a>b", n=2000, seed=0)
-    with pytest.raises(
-        em.InputError, match=r"10,000,000 surrogates would take about .* hours .*give at most"
-    ) as found:
+    with pytest.raises(em.InputError, match=r"10,000,000 surrogates would take about .* hours .*give at most") as found:
         em.significance(series, "a", "b", n_surrogates=10**7, **ask)
     at_most = int(str(found.value).split("give at most ")[1].split(", which")[0].replace(",", ""))
     assert 10_000 < at_most < 10**7
@@ -1005,9 +950,7 @@ def test_b18_a_large_recording_is_read_in_bounded_memory(tmp_path, kind):
     else:
         frame = pd.DataFrame(values.round(6), columns=list("abcde"))
         frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
-    code = (
-        "import sys, enmesh as em; s = em.read(sys.argv[1]); print(s.shape, open('/proc/self/status').read())"
-    )
+    code = "import sys, enmesh as em; s = em.read(sys.argv[1]); print(s.shape, open('/proc/self/status').read())"
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     assert "(1000000, 5)" in done.stdout
     peak = next(int(line.split()[1]) / 1024 for line in done.stdout.splitlines() if line.startswith("VmHWM"))

@@ -72,9 +72,7 @@ def test_terminal_files_page_and_notebook_print_the_same(network, tmp_path, caps
     te = {(row.source, row.target): row.te for row in edges.itertuples()}
     write_results(network, tmp_path, ("network.json", "edges.csv", "report.html"))
     kept = json.loads((tmp_path / "network.json").read_text())["candidates"]
-    assert {(c["source"], c["target"]): c["te"] for c in kept if c["selected"]} == pytest.approx(
-        te, rel=1e-12
-    )
+    assert {(c["source"], c["target"]): c["te"] for c in kept if c["selected"]} == pytest.approx(te, rel=1e-12)
     with (tmp_path / "edges.csv").open() as file:
         assert {(r["source"], r["target"]): float(r["te"]) for r in csv.DictReader(file)} == pytest.approx(te)
     data = contents(network)
@@ -120,10 +118,7 @@ def test_table_panel_tooltip_and_saved_rows_are_the_same(network, chromium, tmp_
     with page.expect_download() as download:
         page.locator("#save-csv").click()
     download.value.save_as(tmp_path / "links.csv")
-    rows = {
-        (r["source"], r["target"]): r
-        for r in csv.DictReader(io.StringIO((tmp_path / "links.csv").read_text()))
-    }
+    rows = {(r["source"], r["target"]): r for r in csv.DictReader(io.StringIO((tmp_path / "links.csv").read_text()))}
     for row in network.edges.itertuples():
         i, j = network.names.index(row.source), network.names.index(row.target)
         line = page.locator(f'tr[data-link="{i} {j}"]')

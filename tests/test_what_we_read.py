@@ -255,20 +255,14 @@ CASES = {
     "dates with a time zone": (columns(date=DAYS.tz_localize("UTC")), {"dt": 86400}),
     "dates as whole numbers": (columns(date=DAYS.strftime("%Y%m%d").astype(int)), {"dt": 86400}),
     "months and quarters": (columns(when=[f"{1990 + i // 4}Q{i % 4 + 1}" for i in range(N)]), {"dt": 3}),
-    "date and time of the day": (
-        columns(Date=HOURS.strftime("%d.%m.%Y"), Time=HOURS.strftime("%H:%M")),
-        {"dt": 3600},
-    ),
+    "date and time of the day": (columns(Date=HOURS.strftime("%d.%m.%Y"), Time=HOURS.strftime("%H:%M")), {"dt": 3600}),
     "unnamed index of dates": (written("x.csv", FRAME.set_axis(DAYS).to_csv), {"dt": 86400}),
     "year, month and day": (columns(year=DAYS.year, month=DAYS.month, day=DAYS.day), {"dt": 86400}),
     "newest row first": (turned_round, {}),
     "business days": (columns(date=MONDAYS, options={"time": "ignore"}), {}),
     "gaps in time": (gaps, {}),
     "missing values": (missing, {}),
-    "trials in a column": (
-        columns(who=["x", "y"] * (N // 2), options={"trial": "who"}),
-        {"lengths": (20, 20)},
-    ),
+    "trials in a column": (columns(who=["x", "y"] * (N // 2), options={"trial": "who"}), {"lengths": (20, 20)}),
     "long tables": (long_table, {}),
     "rows that are nodes": (made(lambda: VALUES.T, names=["a", "b"], transpose=True), {}),
     "text states": (words, {}),
@@ -316,21 +310,7 @@ def test_the_corpus_is_in_the_docs():
 
 def test_standard_input_and_states_on_the_command_line(tmp_path):
     text = FRAME.assign(k=np.arange(N) % 2, j=np.arange(N) // 2 % 2).to_csv(index=False)
-    command = [
-        sys.executable,
-        "-m",
-        "enmesh",
-        "te",
-        "-",
-        "k",
-        "j",
-        "--columns",
-        "k,j",
-        "--states",
-        "k,j",
-        "--dim",
-        "1",
-    ]
+    command = [sys.executable, "-m", "enmesh", "te", "-", "k", "j", "--columns", "k,j", "--states", "k,j", "--dim", "1"]
     done = subprocess.run(command, input=text, capture_output=True, text=True, cwd=tmp_path, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "Discrete()" in done.stdout

@@ -17,9 +17,7 @@ from tests import naive
 def system(seed, n=800, noise="normal", graph="collider"):
     """Five nodes with memory: x0 -> x1 at lag 1; within one sample x1 -> x2 and x3 -> x2, or a chain x1 -> x2 -> x3."""
     rng = np.random.default_rng(seed)
-    e = {"normal": rng.normal, "exponential": lambda size: rng.exponential(size=size) - 1}[noise](
-        size=(n + 100, 5)
-    )
+    e = {"normal": rng.normal, "exponential": lambda size: rng.exponential(size=size) - 1}[noise](size=(n + 100, 5))
     x = np.zeros_like(e)
     for t in range(1, len(x)):
         x[t] = 0.5 * x[t - 1] + e[t]
@@ -315,9 +313,7 @@ def test_partial_sums_and_likelihoods_beside_their_twins():
 
 def switching(seed, n=800):
     graphs = {"a": [], "b": ["a"], "c": ["b"]}, {"a": ["b"], "b": [], "c": ["b"]}
-    made = [
-        em.simulate.var(graph, n=n // 2, coupling=0.6, seed=seed + k).values for k, graph in enumerate(graphs)
-    ]
+    made = [em.simulate.var(graph, n=n // 2, coupling=0.6, seed=seed + k).values for k, graph in enumerate(graphs)]
     return em.Series(np.concatenate(made), names=["a", "b", "c"])
 
 

@@ -53,12 +53,7 @@ def build(source: Path, target: Path) -> None:
     import pypandoc
     import typst
 
-    how = [
-        "--citeproc",
-        f"--resource-path={source.parent}",
-        "--standalone",
-        "--metadata=citeproc-hanging-indent:true",
-    ]
+    how = ["--citeproc", f"--resource-path={source.parent}", "--standalone", "--metadata=citeproc-hanging-indent:true"]
     text = pypandoc.convert_file(str(source), "typst", extra_args=how)
     made = source.parent / f".{target.stem}.typ"
     made.write_text(text, encoding="utf-8")

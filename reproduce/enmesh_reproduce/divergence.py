@@ -63,9 +63,7 @@ def theorem1(job: Job, *, n: int = 2000, n_surrogates: int = 499) -> Outcome:
         sides = both_sides(simulate(n=n, seed=job.seed), how, test)
         rows += [{"system": system} | row for row in sides]
     table = pd.DataFrame(rows)
-    lines = [
-        f"Theorem 1: KL = S - sum T for all 25 acyclic graphs on three nodes; truth {CHAIN}, N = {n}, nats"
-    ]
+    lines = [f"Theorem 1: KL = S - sum T for all 25 acyclic graphs on three nodes; truth {CHAIN}, N = {n}, nats"]
     for name, part in table.groupby("system", sort=False):
         truth = part[part.is_truth].iloc[0]
         reach, below = part[part.p_at_floor >= LEVEL], part[~part.contains_truth]
@@ -173,9 +171,7 @@ def _stacks(table: pd.DataFrame) -> Figure:
         ax.barh(place, rows.sum_t, left=rows.kl, color=LIGHT, height=0.7, label="sum of transfer entropies")
         ax.axvline(rows.s[0], color=INK, lw=1.2, label="stochastic interaction S")
         ax.axvline(rows.floor[0], color=MARK, lw=1.2, ls="--", label="floor that no graph removes")
-        ax.plot(
-            rows.kl[at_floor], place[at_floor], "o", color=MARK, ms=5, label=f"at the floor (p ≥ {LEVEL:g})"
-        )
+        ax.plot(rows.kl[at_floor], place[at_floor], "o", color=MARK, ms=5, label=f"at the floor (p ≥ {LEVEL:g})")
         low, high = min(0.0, rows.kl.min()), max(rows.s[0], (rows.kl + rows.sum_t).max())
         margin = 0.04 * (high - low)
         span = {"left": low - margin, "width": high - low + 2 * margin}

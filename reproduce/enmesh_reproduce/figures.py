@@ -96,14 +96,10 @@ def _draw(points: pd.DataFrame, tests: pd.DataFrame, n: int) -> Figure:
     """Draw both distributions, what they let pass for independent, and the measurements."""
     drawn, (axes,) = figure(9.2, 4.5, 1, 2)
     of_nats = tests[tests.unit == "nats"]
-    for ax, (_, part), measured, penalty in zip(
-        axes, points.groupby("score"), of_nats.measured, of_nats.penalty
-    ):
+    for ax, (_, part), measured, penalty in zip(axes, points.groupby("score"), of_nats.measured, of_nats.penalty):
         low, high = min(part.value.min(), measured), max(part.value.max(), measured)
         margin = 0.05 * (high - low)
-        ax.axvspan(
-            low - margin, penalty, color=GREY, lw=0, label=f"independent (below the {ALPHA:g} quantile)"
-        )
+        ax.axvspan(low - margin, penalty, color=GREY, lw=0, label=f"independent (below the {ALPHA:g} quantile)")
         difference = f"measurement minus penalty: {measured - penalty:+.3g}"
         ax.axvspan(min(measured, penalty), max(measured, penalty), color=DARK, lw=0, label=difference)
         ax.axvline(measured, color="black", lw=2, label=f"measured: {measured:.4g}")

@@ -97,14 +97,10 @@ def networks(
     """Compute the cells that are missing, and tabulate and draw all of them."""
     grids, wanted = grids or (FULL if full else QUICK), range(job.seed, job.seed + seeds)
     # Seed by seed: what is there early is balanced.
-    cells = list(
-        dict.fromkeys(Cell._make([*one, seed]) for cells in grids for seed in wanted for one in cells)
-    )
+    cells = list(dict.fromkeys(Cell._make([*one, seed]) for cells in grids for seed in wanted for one in cells))
     results = computed(job, cells, tuple(alphas), n_surrogates)
     diverged = [f"{cell}: {rows[0]['error']}" for cell, rows in results.items() if "error" in rows[0]]
-    runs = pd.DataFrame(
-        [cell._asdict() | row for cell, rows in results.items() for row in rows if "error" not in row]
-    )
+    runs = pd.DataFrame([cell._asdict() | row for cell, rows in results.items() for row in rows if "error" not in row])
     runs.insert(1, "nodes", runs.network.str[0].astype(int))
     runs["network"] = pd.Categorical(runs.network, list(NETWORKS))  # sorts as listed
     factors = ["system", "nodes", "coupling", "obs_noise", "n", "score", "alpha"]
@@ -116,16 +112,12 @@ def networks(
         usual = at(runs[runs.system == system], max(alphas), coupling=USUAL[system], obs_noise=0.0)
         if len(usual):
             lines += ["", f"{IN_WORDS[system]}, coupling {USUAL[system]:g}, no observation noise"]
-            lines.append(
-                measured(usual, shown[:3])[shown].to_string(index=False, float_format="{:.2f}".format)
-            )
+            lines.append(measured(usual, shown[:3])[shown].to_string(index=False, float_format="{:.2f}".format))
     lines += ["", *(f"left out, {why}" for why in diverged)] if diverged else []
     return Outcome(tables, _figures(runs, max(alphas), usual_n), "\n".join(lines))
 
 
-def computed(
-    job: Job, cells: Sequence[Cell], alphas: tuple[float, ...], n_surrogates: int
-) -> dict[Cell, Rows]:
+def computed(job: Job, cells: Sequence[Cell], alphas: tuple[float, ...], n_surrogates: int) -> dict[Cell, Rows]:
     """Return the results of all cells in their order, from the store where they are there."""
     formats = "/".join(map(str, [FORMAT, TE.FORMAT, TEA.FORMAT, TEE.FORMAT]))
     recipe = {"type": "networks", "alphas": list(alphas), "n_surrogates": n_surrogates}
@@ -256,23 +248,11 @@ def _panels(runs: pd.DataFrame, system: str, alpha: float, usual_n: int) -> Iter
     if strengths.groupby(["coupling", "obs_noise"]).ngroups > 1:
         across = f"coupling ({'dimensionless' if system == 'logistic' else 'per time unit'})"
         down = "observation noise, s.d.\n(units of the state)"
-        yield (
-            f"mean F1, N = {usual_n}",
-            across,
-            down,
-            strengths,
-            lambda part: _f1(part, "obs_noise", "coupling"),
-        )
+        yield (f"mean F1, N = {usual_n}", across, down, strengths, lambda part: _f1(part, "obs_noise", "coupling"))
     lengths = runs[(runs.coupling == usual) & (runs.obs_noise == 0)]
     if lengths.n.nunique() > 1:
         across = "alpha (confidence; 0: no penalty)"
-        yield (
-            f"mean F1, coupling {usual:g}",
-            across,
-            "N (samples)",
-            lengths,
-            lambda part: _f1(part, "n", "alpha"),
-        )
+        yield (f"mean F1, coupling {usual:g}", across, "N (samples)", lengths, lambda part: _f1(part, "n", "alpha"))
     each = at(runs, alpha, n=usual_n, coupling=usual, obs_noise=0.0)
     if len(each):
         yield f"N = {usual_n}, coupling {usual:g}", "fraction", "network", each, _rates
@@ -286,7 +266,5 @@ def _f1(runs: pd.DataFrame, down: str, across: str) -> pd.DataFrame:
 def _rates(runs: pd.DataFrame) -> pd.DataFrame:
     """Return precision, recall, false positive rate and F1 of every network."""
     table = measured(runs, ["network"])
-    table = table.set_index(table.network.astype(str).str[2:]).rename(
-        columns={"fpr": "FPR", "f1_mean": "mean F1"}
-    )
+    table = table.set_index(table.network.astype(str).str[2:]).rename(columns={"fpr": "FPR", "f1_mean": "mean F1"})
     return table[["precision", "recall", "FPR", "mean F1"]]

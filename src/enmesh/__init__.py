@@ -70,11 +70,7 @@ __all__ = [
 _register()
 
 # Names of version 0.2, which this version keeps with a warning.
-RENAMED = {
-    "bootstrap": "stability",
-    "kl_floor": "instantaneous_dependence",
-    "embedding_notes": "embedding_bounds",
-}
+RENAMED = {"bootstrap": "stability", "kl_floor": "instantaneous_dependence", "embedding_notes": "embedding_bounds"}
 
 
 def __getattr__(name: str) -> object:

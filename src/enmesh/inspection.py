@@ -27,37 +27,14 @@ PART_SAMPLES, PART_EVENTS, PART_NODES = (
     4,
 )  # of the part of a recording that is inferred to see what all of it costs
 # Options of a link between nodes, which a part of the recording may not have.
-OF_NAMED_NODES = (
-    "required",
-    "forbidden",
-    "tiers",
-    "candidates",
-    "context",
-    "bootstrap",
-    "store",
-    "progress",
-    "n_jobs",
-)
+OF_NAMED_NODES = ("required", "forbidden", "tiers", "candidates", "context", "bootstrap", "store", "progress", "n_jobs")
 RUN = "Infer the network."
 
 INSPECTION = parts(
     {
         "data": parts(
-            {
-                "names": listed(TEXT),
-                "kinds": listed(TEXT),
-                "nodes": WHOLE,
-                "samples": WHOLE,
-                "lengths": listed(WHOLE),
-            }
-            | {
-                "dt": MAYBE,
-                "every": TEXT,
-                "start": TEXT,
-                "missing": WHOLE,
-                "prepared": listed(TEXT),
-                "digest": TEXT,
-            }
+            {"names": listed(TEXT), "kinds": listed(TEXT), "nodes": WHOLE, "samples": WHOLE, "lengths": listed(WHOLE)}
+            | {"dt": MAYBE, "every": TEXT, "start": TEXT, "missing": WHOLE, "prepared": listed(TEXT), "digest": TEXT}
         ),
         "hazards": listed(parts({"kind": TEXT, "nodes": listed(TEXT), "value": MAYBE, "message": TEXT})),
         "plan": listed(row(TEXT, TEXT, TEXT)),
@@ -123,11 +100,7 @@ class Inspection:
         said += [f"Plan: {what} {value} ({reason})." for what, value, reason in self.plan]
         said += [f"Cost: about {cost['seconds']:.2g} s on one core, for {cost['pairs']} possible links."]
         first = self.steps[0]
-        return [
-            *said,
-            f"First step: {first['advice']}",
-            *([f"  {first['command']}"] if first["command"] else []),
-        ]
+        return [*said, f"First step: {first['advice']}", *([f"  {first['command']}"] if first["command"] else [])]
 
 
 def inspect(series: Any, *, command: str = "", **options: Any) -> Inspection:
@@ -160,13 +133,8 @@ def inspect(series: Any, *, command: str = "", **options: Any) -> Inspection:
         series = Series.of(series)
         found = hazards_of_data(series)
         plan = _plan(series, options)
-    told = [
-        *(one.message for one in found),
-        *(note for note in noted if note not in {f.message for f in found}),
-    ]
-    hazards = [
-        {"kind": one.kind, "nodes": one.nodes, "value": one.value, "message": one.message} for one in found
-    ]
+    told = [*(one.message for one in found), *(note for note in noted if note not in {f.message for f in found})]
+    hazards = [{"kind": one.kind, "nodes": one.nodes, "value": one.value, "message": one.message} for one in found]
     hazards += [{"kind": "reading", "nodes": (), "value": None, "message": one} for one in told[len(found) :]]
     seconds, part = seconds_of(series, options)
     pairs = series.n_nodes * (series.n_nodes - 1)
@@ -201,9 +169,7 @@ def _plan(series: Series, options: Mapping[str, Any]) -> Choices:
 
 def _steps(series: Series, messages: Sequence[str], command: str) -> list[dict[str, str]]:
     """Return the remedies of hazards, the most important first, and then the inference."""
-    subject = SimpleNamespace(
-        names=series.names, warnings=messages, provenance={"command": command}, series=series
-    )
+    subject = SimpleNamespace(names=series.names, warnings=messages, provenance={"command": command}, series=series)
     steps = [
         {"advice": one.advice, "command": one.command, "message": one.message}
         for one in cautions.plan(subject)

@@ -40,11 +40,7 @@ class Transfers:
     """
 
     def __init__(
-        self,
-        series: Series,
-        estimator: Estimator | str,
-        embedding: Pasts,
-        family: Collection[int] | None = None,
+        self, series: Series, estimator: Estimator | str, embedding: Pasts, family: Collection[int] | None = None
     ):
         self.series, self.estimator = series, resolve(Estimator, estimator)
         embedding = checked_pasts(embedding)
@@ -229,12 +225,7 @@ def link(series: Series, source: Nodes, target: Node, given: Nodes) -> tuple[Ind
 
 
 def active_information(
-    series: Series,
-    target: Node,
-    *,
-    estimator: AnyEstimator = None,
-    embedding: AnyPasts = None,
-    local: bool = False,
+    series: Series, target: Node, *, estimator: AnyEstimator = None, embedding: AnyPasts = None, local: bool = False
 ) -> Any:
     """Active information storage I( own past ; Y_{n+1} ): the information in a node's own past about its next value.
 
@@ -251,12 +242,7 @@ def active_information(
 
 
 def conditional_entropy(
-    series: Series,
-    target: Node,
-    given: Nodes = (),
-    *,
-    estimator: AnyEstimator = None,
-    embedding: AnyPasts = None,
+    series: Series, target: Node, given: Nodes = (), *, estimator: AnyEstimator = None, embedding: AnyPasts = None
 ) -> float:
     """Entropy of a node's next value given its own past and others', H(Y^i_{n+1} | own past, given) (eq. cond-entropy).
 
@@ -271,9 +257,7 @@ def conditional_entropy(
     return transfers.conditional_entropy(transfers.series.index(target), transfers.series.indices(given))
 
 
-def stochastic_interaction(
-    series: Series, *, estimator: AnyEstimator = None, embedding: AnyPasts = None
-) -> float:
+def stochastic_interaction(series: Series, *, estimator: AnyEstimator = None, embedding: AnyPasts = None) -> float:
     """Stochastic interaction S_Y (eq. stochastic-interaction): how much more the whole predicts than its parts.
 
     S_Y = sum_i H(Y^i_{n+1} | own past) - H(Y_{n+1} | all pasts)
@@ -292,12 +276,7 @@ def stochastic_interaction(
 
 
 def kl_divergence(
-    series: Series,
-    graph: Any,
-    *,
-    estimator: AnyEstimator = None,
-    embedding: AnyPasts = None,
-    form: str = "direct",
+    series: Series, graph: Any, *, estimator: AnyEstimator = None, embedding: AnyPasts = None, form: str = "direct"
 ) -> float:
     """KL divergence of a graph's factorised distribution from the joint one, D_KL(p_D || p_B), in nats.
 
@@ -342,9 +321,7 @@ def _total_correlation(transfers: Transfers) -> float:
     return sum(transfers.prepared(y, everything).cmi(blocks.take(following[:i])) for i, y in later)
 
 
-def instantaneous_dependence(
-    series: Series, *, estimator: AnyEstimator = None, embedding: AnyPasts = None
-) -> float:
+def instantaneous_dependence(series: Series, *, estimator: AnyEstimator = None, embedding: AnyPasts = None) -> float:
     """The part of the KL divergence that no graph removes: TC(Y_{n+1} | all pasts), the instantaneous dependence.
 
     Examples
@@ -357,9 +334,7 @@ def instantaneous_dependence(
     return _total_correlation(Transfers.of(series, estimator, embedding))
 
 
-def log_likelihood(
-    series: Series, graph: Any, *, estimator: AnyEstimator = None, embedding: AnyPasts = None
-) -> float:
+def log_likelihood(series: Series, graph: Any, *, estimator: AnyEstimator = None, embedding: AnyPasts = None) -> float:
     """Maximised log-likelihood of a graph (eq. log-ll-cond-entropy) as far as observed variables go, in nats.
 
     ell = - N sum_i H(Y^i_{n+1} | own past, parents)

@@ -84,20 +84,12 @@ FEWEST = 15  # surrogates of tests that bound a score or confirm a source
 USUAL = 199  # surrogates of a test where none are asked for
 SMALLEST = float(np.finfo(float).tiny)  # analytic p-values are never 0: the smallest normal number
 EXPECTED = 5  # samples for each joint state below which chi-square does not hold (Cochran 1954)
-PERMUTED, SEEN = (
-    999,
-    10,
-)  # permutations then, and how many must reach a value for their share to be its p-value
+PERMUTED, SEEN = (999, 10)  # permutations then, and how many must reach a value for their share to be its p-value
 MANY_LAGS = 0.02  # lags for each sample beyond which the test of the best of them is not sure of itself
 
 
 def by_surrogates(
-    transfers: Transfers,
-    sources: Indices,
-    target: int,
-    given: Indices,
-    sampling: Sampling,
-    level: Level = None,
+    transfers: Transfers, sources: Indices, target: int, given: Indices, sampling: Sampling, level: Level = None
 ) -> Task[Significance]:
     """Test one link, or several sources together, by surrogates; ``level`` as in `sampled`.
 
@@ -132,12 +124,7 @@ def _surrogates(
 
 
 def sampled(
-    surrogates: Surrogates,
-    draw: Draw,
-    count: int,
-    value: float | None = None,
-    level: Level = None,
-    clear: float = 0.0,
+    surrogates: Surrogates, draw: Draw, count: int, value: float | None = None, level: Level = None, clear: float = 0.0
 ) -> Task[Significance]:
     """Compare a value with those of surrogates; None computes the value too, in one batch with the first surrogates.
 
@@ -157,9 +144,7 @@ def sampled(
     while len(null) < count and (null >= value).sum() <= allowed:
         if clear and null.max() < value and (p := fitted_p(value, null)) < clear:
             return replace(tested(value, null), p_value=p)
-        answers = surrogates.ask(
-            len(null), _next_look(len(null), count, allowed, surrogates.questions) - len(null)
-        )
+        answers = surrogates.ask(len(null), _next_look(len(null), count, allowed, surrogates.questions) - len(null))
         yield
         null = np.concatenate([null, answers()])
     return tested(value, null)
@@ -193,9 +178,7 @@ def every_lag(
     choices = transfers.blocks.choices(source)
     values, null = transfers.each(choices, y, z), np.empty((0, len(choices)))
     if sampling.count:
-        refuse_memory(
-            f"{sampling.count:,} surrogates at {len(choices):,} lags", 8.0 * sampling.count * len(choices)
-        )
+        refuse_memory(f"{sampling.count:,} surrogates at {len(choices):,} lags", 8.0 * sampling.count * len(choices))
         surrogates, draw = _surrogates(transfers, (choices, y, z), sampling, 1, in_parts=len(choices) > 1)
         null = surrogates.each(_distinct(draw, sampling.count))
         warn_of_many_lags(len(choices), transfers.blocks.n)
@@ -211,9 +194,7 @@ def warn_of_many_lags(lags: int, samples: int) -> None:
         )
 
 
-def best_lag(
-    transfers: Transfers, source: int, target: int, given: Sequence[int], sampling: Sampling
-) -> Significance:
+def best_lag(transfers: Transfers, source: int, target: int, given: Sequence[int], sampling: Sampling) -> Significance:
     """Test a source at the best of the lags up to ``blocks.searched``; each surrogate takes its own best lag."""
     _, y, z = transfers.variables([], target, given)
     if not sampling.count or not transfers.prepared(y, z).all_at_once:

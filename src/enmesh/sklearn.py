@@ -78,10 +78,7 @@ class NetworkInference(BaseEstimator):
         recordings = list(X) if several else [X]
         if not recordings:
             raise InputError("X has no recording; give (time, node) values, or a list of them")
-        found = [
-            infer(self._series(one, i == 0), **self.get_params(deep=False))
-            for i, one in enumerate(recordings)
-        ]
+        found = [infer(self._series(one, i == 0), **self.get_params(deep=False)) for i, one in enumerate(recordings)]
         self.networks_ = found
         self.adjacency_ = np.stack([one.adjacency for one in found]) if several else found[0].adjacency
         return self

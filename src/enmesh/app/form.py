@@ -123,9 +123,7 @@ def checked(values: Any) -> dict[str, Any]:
     for name, value in values.items():
         many = value if isinstance(value, list) else [value]
         if name not in BY_NAME or not all(isinstance(one, (str, bool, int, float)) for one in many):
-            raise InputError(
-                f"there is no option {str(name)[:40]!r} with this value; choose one that the page offers"
-            )
+            raise InputError(f"there is no option {str(name)[:40]!r} with this value; choose one that the page offers")
         if sum(len(str(one)) for one in many) > LONGEST:
             raise InputError(f"{a.flag_of(name)} is longer than {LONGEST} letters; give a shorter value")
     return {name: value for name, value in values.items() if value not in ("", [], None)}
@@ -188,12 +186,8 @@ def python_of(given: a.Given, series: Any, example: str = "") -> str:
     prepared = "".join(f".{name}({_arguments(name, values)})" for name, values in _changes(given, series))
     lines += [f"series = series{prepared}"] if prepared else []
     usual = {name: one.default for name, one in inspect.signature(em.infer).parameters.items()} | USUAL
-    options = {
-        name: value for name, value in asked_of(given, series).items() if value not in (None, [], usual[name])
-    }
-    return "\n".join(
-        [*lines, _call("net = em.infer", [], options).replace("(", "(series, ", 1).replace(", )", ")")]
-    )
+    options = {name: value for name, value in asked_of(given, series).items() if value not in (None, [], usual[name])}
+    return "\n".join([*lines, _call("net = em.infer", [], options).replace("(", "(series, ", 1).replace(", )", ")")])
 
 
 def _changes(given: a.Given, series: Any) -> list[tuple[str, tuple[Any, ...]]]:
@@ -223,9 +217,7 @@ def _written(value: Any) -> str:
     if not is_dataclass(value):
         return repr(value)
     said = {
-        field.name: getattr(value, field.name)
-        for field in fields(value)
-        if getattr(value, field.name) != field.default
+        field.name: getattr(value, field.name) for field in fields(value) if getattr(value, field.name) != field.default
     }
     return _call(f"em.{type(value).__name__}", [], said)
 
@@ -235,9 +227,7 @@ def in_words(message: object) -> str:
     return _in_shell_words(message).replace("series.mask(rows)", "--mask")
 
 
-def advised(
-    message: str, values: Values, sections: Sequence[str] = ("read", "prepare")
-) -> list[dict[str, Any]]:
+def advised(message: str, values: Values, sections: Sequence[str] = ("read", "prepare")) -> list[dict[str, Any]]:
     """Return what a message in the words of the command line advises to set: ``{name, value, label}``.
 
     >>> advised("missing values in column b (5); use --missing drop", {})
@@ -262,8 +252,4 @@ def advised(
 
 
 def _listed(value: Any) -> list[str]:
-    return (
-        list(value)
-        if isinstance(value, list)
-        else [one.strip() for one in str(value or "").split(",") if one]
-    )
+    return list(value) if isinstance(value, list) else [one.strip() for one in str(value or "").split(",") if one]

@@ -150,13 +150,9 @@ def _as_events(file: str, values: dict[str, Any]) -> list[dict[str, Any]]:
     if values.get("events"):
         return []
     try:
-        kept: dict[str, Any] = {
-            name: values[name] for name in ("decimal", "encoding", "skip") if name in values
-        }
+        kept: dict[str, Any] = {name: values[name] for name in ("decimal", "encoding", "skip") if name in values}
         given = form.typed(form.words_of(file, kept | {"events": True}))
-        columns = read_table(
-            given["data"][0], rules_of(build.reading(given) | {"header": True})
-        ).frame.columns
+        columns = read_table(given["data"][0], rules_of(build.reading(given) | {"header": True})).frame.columns
         if {str(name).strip().lower() for name in columns} <= {*NODES, *TIMES, *TRIALS}:
             build.recording(given)
             return [{"name": "events", "value": True, "label": "Rows are events"}]
@@ -239,8 +235,6 @@ def _columns_without(message: str, names: Iterable[str], values: dict[str, Any])
 
 def seconds_of(given: a.Given, series: Any, tell: Callable[..., None]) -> dict[str, Any]:
     """Return how long a run will take, from that of a part of the recording."""
-    seconds, part = inspection.seconds_of(
-        series, asked_of(given, series) | {"bootstrap": given["bootstrap"]}, tell
-    )
+    seconds, part = inspection.seconds_of(series, asked_of(given, series) | {"bootstrap": given["bootstrap"]}, tell)
     links = series.n_nodes * (series.n_nodes - 1)
     return {"seconds": plain(seconds, 3), "links": links, "samples": len(series), "of": part}

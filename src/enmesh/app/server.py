@@ -49,13 +49,7 @@ class Guard:
     """Lets through what is asked of this host, by its own page, by those who know the token."""
 
     def __init__(self, app: Any, token: str, hosts: set[str], port: Callable[[], int], network: bool = False):
-        self._app, self._start, self._hosts, self._port, self._network = (
-            app,
-            f"/{token}/",
-            hosts,
-            port,
-            network,
-        )
+        self._app, self._start, self._hosts, self._port, self._network = (app, f"/{token}/", hosts, port, network)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Refuse a request, or hand it on without the token."""
@@ -103,18 +97,13 @@ def own_page() -> tuple[str, str]:
     """Return the page and its policy."""
     parts = files("enmesh.app") / "page"
     style, *scripts = ((parts / name).read_text(encoding="utf-8") for name in ("page.css", *SCRIPTS))
-    data: dict[str, Any] = {
-        "fields": form.described(),
-        "examples": [datasets.about(name) for name in datasets.names()],
-    }
+    data: dict[str, Any] = {"fields": form.described(), "examples": [datasets.about(name) for name in datasets.names()]}
     data |= {"largest": LARGEST, "kinds": KINDS, "formats": list(FORMATS)}
     text = json.dumps(data).translate(ESCAPES)
     known = {"style": style, "script": "\n".join(scripts), "data": text, "version": __version__}
     text = Template((parts / "page.html").read_text(encoding="utf-8")).substitute(known)
     own = "img-src 'self' data:; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'"
-    policy = (
-        f"default-src 'none'; script-src {hashes(text, 'script')}; style-src {hashes(text, 'style')}; {own}"
-    )
+    policy = f"default-src 'none'; script-src {hashes(text, 'script')}; style-src {hashes(text, 'style')}; {own}"
     return text, f"{policy}; frame-ancestors 'none'"
 
 
@@ -167,9 +156,7 @@ class Pages:
         except (InputError, OSError, ClientDisconnect) as error:
             (folder / recording["name"]).unlink(missing_ok=True)
             folder.rmdir()
-            return JSONResponse(
-                {"error": str(error) or "the upload was cut off"}, 413, {"connection": "close"}
-            )
+            return JSONResponse({"error": str(error) or "the upload was cut off"}, 413, {"connection": "close"})
         return JSONResponse(self.session.add(recording)["id"])
 
     async def do(self, request: Request) -> Response:
@@ -196,9 +183,7 @@ class Pages:
         """Return the page of a run with title and notes, to keep."""
         run, network = self._network(request)
         path = self.session.folder / "runs" / run["id"] / "noted.html"
-        await self.session.ask(
-            "page", network=network, path=str(path), title=run["shown"], notes=run["notes"]
-        )
+        await self.session.ask("page", network=network, path=str(path), title=run["shown"], notes=run["notes"])
         return FileResponse(path, filename=f"{run['title']}.html")
 
     async def zipped(self, request: Request) -> Response:
@@ -206,9 +191,7 @@ class Pages:
         key = request.path_params["run"]
         path = await anyio.to_thread.run_sync(self.session.zipped, key)
         name = f"{self.session.run(key)['folder']}.zip"
-        return FileResponse(
-            path, filename=name, media_type="application/zip", background=BackgroundTask(path.unlink)
-        )
+        return FileResponse(path, filename=name, media_type="application/zip", background=BackgroundTask(path.unlink))
 
     async def picture(self, request: Request) -> Response:
         """Return a picture of a network."""
@@ -226,9 +209,7 @@ class Pages:
     async def several(self, request: Request) -> Response:
         """Return the page of several networks, side by side."""
         keys = request.query_params.getlist("run")[:12]
-        networks = {
-            self.session.run(key)["title"]: str(self.session.result(key, "network.json")) for key in keys
-        }
+        networks = {self.session.run(key)["title"]: str(self.session.result(key, "network.json")) for key in keys}
         if len(networks) < 2:
             raise InputError("choose two finished runs or more")
         path = self.session.folder / "compared.html"
@@ -248,9 +229,7 @@ def _too_large(room: int) -> str:
 def _shown(path: Path) -> Response:
     """Return a page that we wrote, which may run its own scripts and ask for nothing."""
     text = path.read_text(encoding="utf-8")
-    policy = (
-        f"default-src 'none'; script-src {hashes(text, 'script')}; style-src 'unsafe-inline'; img-src data:"
-    )
+    policy = f"default-src 'none'; script-src {hashes(text, 'script')}; style-src 'unsafe-inline'; img-src data:"
     policy += "; sandbox allow-scripts allow-downloads allow-modals; frame-ancestors 'self'"
     return HTMLResponse(text, headers={"content-security-policy": policy})
 

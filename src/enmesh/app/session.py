@@ -196,9 +196,7 @@ class Session:
 
     def room(self) -> int:
         """Return how many bytes may still be uploaded."""
-        own = [
-            one["size"] for one in self.recordings.values() if Path(one["cwd"]).is_relative_to(self.folder)
-        ]
+        own = [one["size"] for one in self.recordings.values() if Path(one["cwd"]).is_relative_to(self.folder)]
         return min(LARGEST, LARGEST_TOGETHER - sum(own))
 
     async def example(self, name: str) -> dict[str, Any]:
@@ -243,10 +241,7 @@ class Session:
     async def of_run(self, job: str, key: Any, given: dict[str, Any]) -> Any:
         """Ask about the network of a finished run."""
         run = self.run(key)
-        folder, recording = (
-            str(self.result(run["id"], "network.json").parent),
-            self.recording(run["recording"]),
-        )
+        folder, recording = (str(self.result(run["id"], "network.json").parent), self.recording(run["recording"]))
         about = {name: recording[name] for name in ("cwd", "file", "example")}
         return await self.ask(job, values=run["values"], folder=folder, given=given, **about)
 
@@ -268,9 +263,7 @@ class Session:
                 f"it took more than {PATIENCE:.0f} s and was stopped; take fewer rows or columns"
             ) from None
         except Ended:
-            raise InputError(
-                "the process that worked on it ended; take fewer rows or columns, or try again"
-            ) from None
+            raise InputError("the process that worked on it ended; take fewer rows or columns, or try again") from None
 
     # --- runs -----------------------------------------------------------------------------------------------------
 

@@ -115,9 +115,7 @@ def card(worker: Worker, tell: Tell, *, name: str) -> Any:
     return [plain(look.extremes(column, POINTS), look.DIGITS) for column in first]
 
 
-def infer(
-    worker: Worker, tell: Tell, *, cwd: str, file: str, values: dict[str, Any], folder: str, example: str
-) -> Any:
+def infer(worker: Worker, tell: Tell, *, cwd: str, file: str, values: dict[str, Any], folder: str, example: str) -> Any:
     """Infer a network and write its results, or go on where an earlier process stopped."""
     os.chdir(cwd)
     words = form.words_of(file, form.checked(values))
@@ -194,15 +192,7 @@ def picture(worker: Worker, tell: Tell, *, network: str, path: str, kind: str, t
 
 
 def whatif(
-    worker: Worker,
-    tell: Tell,
-    *,
-    cwd: str,
-    file: str,
-    values: dict[str, Any],
-    folder: str,
-    example: str,
-    given: Any,
+    worker: Worker, tell: Tell, *, cwd: str, file: str, values: dict[str, Any], folder: str, example: str, given: Any
 ) -> Any:
     """Say what a change of a node does to another, by the fitted network."""
     model = _model(worker, cwd, file, values, folder)
@@ -227,15 +217,7 @@ def _model(worker: Worker, cwd: str, file: str, values: dict[str, Any], folder: 
 
 
 def power(
-    worker: Worker,
-    tell: Tell,
-    *,
-    cwd: str,
-    file: str,
-    values: dict[str, Any],
-    folder: str,
-    example: str,
-    given: Any,
+    worker: Worker, tell: Tell, *, cwd: str, file: str, values: dict[str, Any], folder: str, example: str, given: Any
 ) -> Any:
     """Say which links the recording of a run could show, and how many samples a weaker one needs."""
     try:

@@ -241,10 +241,7 @@ METHOD = partial(_named, "method", EmbeddingMethod, "How the past is chosen; by 
 SCORE = "Score of a node and its parents; by default tea where the null distribution is known, else tee"
 
 
-LEVEL = group(
-    "Test",
-    level=(float, "X", "Error rate of a link; 0.01, less in large networks: about one false link."),
-)
+LEVEL = group("Test", level=(float, "X", "Error rate of a link; 0.01, less in large networks: about one false link."))
 DEFAULT_TEST = group(
     "Test",
     fdr=(float, "X", "Keep links by their false discovery rate instead, such as 0.05."),

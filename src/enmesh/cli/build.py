@@ -96,9 +96,7 @@ def reading_of_events(given: a.Given) -> dict[str, Any]:
         "duration": given["duration"], "names": names(given.get("columns")), "mend": given["mend"],
         "node": given.get("node"), "time": next(iter(names(given.get("time"))), None), "trial": given.get("trials"),
     }  # fmt: skip
-    return {name: value for name, value in said.items() if value not in (None, [], ())} | present(
-        given, READING
-    )
+    return {name: value for name, value in said.items() if value not in (None, [], ())} | present(given, READING)
 
 
 def events_estimator(given: a.Given) -> PointProcess:
@@ -218,9 +216,7 @@ def method(given: a.Given, data: Series) -> EmbeddingMethod:
     if "estimator" in way.__dataclass_fields__:  # type: ignore[attr-defined]
         wanted["estimator"] = usual
     elif estimate is not None:
-        raise InputError(
-            f"--estimator has no effect on --method {name}; leave it out, or take storage or nonuniform"
-        )
+        raise InputError(f"--estimator has no effect on --method {name}; leave it out, or take storage or nonuniform")
     return way(**wanted)
 
 

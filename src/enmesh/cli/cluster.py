@@ -25,16 +25,12 @@ def on(address: str | None, n_jobs: int = 1) -> Iterator[None]:
         raise InputError("dask is not installed; run: pip install 'enmesh[cluster]'") from None
     how = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
     if "scheduler_file" in how and not Path(address).is_file():  # dask would wait for it for ever
-        raise InputError(
-            f"there is no scheduler file {address}; start: dask scheduler --scheduler-file {address}"
-        )
+        raise InputError(f"there is no scheduler file {address}; start: dask scheduler --scheduler-file {address}")
     try:
         client = Client(**how, timeout=PATIENCE)
     except (OSError, ValueError, ImportError) as error:
         reason = " ".join(str(error).split())[:160]
-        raise InputError(
-            f"no dask scheduler answers at {address} ({reason}); start one: dask scheduler"
-        ) from None
+        raise InputError(f"no dask scheduler answers at {address} ({reason}); start one: dask scheduler") from None
     try:
         with joblib.parallel_config(backend="dask", wait_for_workers_timeout=WAIT):
             yield

@@ -27,11 +27,7 @@ STORE, ENDINGS = "run.db", ("", "-wal", "-shm")
 FILES = a.argument("data", list[Path], f"Recording: {a.FORMATS}. Each further file is a trial.", "FILE...")
 WHERE = a.group(
     "Search",
-    cluster=(
-        str,
-        "ADDRESS",
-        "Scheduler of a dask cluster that computes, tcp://host:8786, or its scheduler file.",
-    ),
+    cluster=(str, "ADDRESS", "Scheduler of a dask cluster that computes, tcp://host:8786, or its scheduler file."),
     subjects=(bool, None, "Each file is a subject: the network of all, and who has each link."),
 )
 NOTHING = "no score of these data is there; all is computed"
@@ -91,9 +87,7 @@ def infer(given: a.Given) -> None:
             series = build.recording(given)
         shown: list[str] = []
         with show.cautions_in_order(shown):
-            network, files = run(
-                series, folder, asked_of(given, series) | {"progress": progress}, data, **how
-            )
+            network, files = run(series, folder, asked_of(given, series) | {"progress": progress}, data, **how)
             shown += network.warnings * loud
     if given["json"]:
         show.as_json(show.network_json(network, files))
@@ -192,9 +186,7 @@ def kept_in(path: Path, digest: str, inputs: Sequence[Path], resume: bool, comma
         raise
     finally:
         if held and aside is not None and aside.exists():
-            log.warning(
-                "%s of an earlier run is kept as %s; --resume would go on from it", path, _oldest(aside)
-            )
+            log.warning("%s of an earlier run is kept as %s; --resume would go on from it", path, _oldest(aside))
 
 
 def _core(command: str) -> list[str]:

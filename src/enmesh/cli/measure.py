@@ -101,10 +101,7 @@ def te(words: a.Given) -> None:
         lags = {data.names[i]: scorer.lags(i, end) for i in starts}
         by_link_test = isinstance(scorer.score, em.LinkTest) and len(starts) == 1
         told = {"lags": "; ".join(f"{name} {_listed(each)}" for name, each in lags.items())} | chosen
-        about = {
-            "estimator": _measure(scorer.score),
-            "lags": lags,
-        }
+        about = {"estimator": _measure(scorer.score), "lags": lags}
     by = {option: words[option] for option in ("surrogate", "n_surrogates", "seed")}
     test = em.significance(data, sources, target, given=given, **how, **by)
     if not words["events"] and by_link_test and test.lag:
@@ -150,9 +147,7 @@ def lags(words: a.Given) -> None:
     scorer, told = _for_target({**words, "max_lag": None} if embedded else words, series, target)
     how = build.present(asked, ("max_lag", "estimator", "n_surrogates", "surrogate"))
     if embedded or how.keys() & {"n_surrogates", "surrogate"}:
-        how = {
-            "max_lag": getattr(scorer.score, "max_lag", None) or scorer.transfers.blocks.searched or LONGEST
-        } | how
+        how = {"max_lag": getattr(scorer.score, "max_lag", None) or scorer.transfers.blocks.searched or LONGEST} | how
         how |= {"estimator": scorer.score.estimator, "embedding": scorer.score.embedding or em.Embedding()}
     given = build.names(words["given"])
     profile = em.lag_profile(series, source, target, given=given, seed=words["seed"], **how)

@@ -10,22 +10,14 @@ from enmesh.data.sources import refuse_existing
 from enmesh.errors import InputError, refuse_if
 
 RESULTS = a.argument("results", Path, "Folder that infer wrote, its network.json, or a model.json.")
-ENDS = {
-    **a.argument("source", str, "Node that is changed."),
-    **a.argument("target", str, "Node that may move."),
-}
+ENDS = {**a.argument("source", str, "Node that is changed."), **a.argument("target", str, "Node that may move.")}
 HOLD = "Keep the change up; else it is there for one sample."
 WHATIF = a.group(
     "Options",
     change=(float, "X", "What is added to the source; 1.", 1.0),
     horizon=(int, "N", "Samples after the change; 10.", 10),
     hold=(bool, None, HOLD),
-    recording=(
-        Path,
-        "FILE",
-        "Recording to fit, if the folder has no model; by default the one of the run.",
-        "--data",
-    ),
+    recording=(Path, "FILE", "Recording to fit, if the folder has no model; by default the one of the run.", "--data"),
     confidence=(float, "X", "Confidence of the interval; 0.95.", 0.95),
 )
 POWER = a.group(
@@ -68,9 +60,7 @@ def whatif(words: a.Given) -> None:
         return
     show.say(found.sentence)
     table = found.table.reset_index()
-    show.table(
-        [*map(str, table)], [[int(row[0]), *map(float, row[1:])] for row in table.itertuples(index=False)]
-    )
+    show.table([*map(str, table)], [[int(row[0]), *map(float, row[1:])] for row in table.itertuples(index=False)])
     print("This assumes:")
     for one in found.assumptions:
         show.say(f"- {one}")
@@ -91,16 +81,9 @@ def _model(words: a.Given) -> em.Model:
         if model.digest == network.provenance.get("data") and model.parents == dict(network.parents):
             return model  # else it is of an earlier run
     origin = str(network.provenance.get("file", ""))
-    paths = (
-        [words["recording"]]
-        if words["recording"] is not None
-        else [Path(one) for one in origin.split(", ") if one]
-    )
+    paths = [words["recording"]] if words["recording"] is not None else [Path(one) for one in origin.split(", ") if one]
     there = paths and all(path.exists() or str(path) == "-" for path in paths)
-    refuse_if(
-        not there,
-        f"{kept} is not there, nor the recording of the run ({origin or 'unknown'}); give --data FILE",
-    )
+    refuse_if(not there, f"{kept} is not there, nor the recording of the run ({origin or 'unknown'}); give --data FILE")
     series = build.recording({**words, "data": paths})
     digest = network.provenance.get("data")
     if digest not in (None, series.digest):

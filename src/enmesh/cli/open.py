@@ -24,11 +24,7 @@ PAGE = a.group(
     port=(int, "N", "Port; by default a free one."),
     host=(str, "ADDRESS", "Listen there, such as 0.0.0.0 for the network; by default this computer only."),
     no_browser=(bool, None, "Print the address and open no browser."),
-    folder=(
-        Path,
-        "DIR",
-        "Keep uploads and runs here, also after the end; by default a private folder, deleted.",
-    ),
+    folder=(Path, "DIR", "Keep uploads and runs here, also after the end; by default a private folder, deleted."),
 )
 
 
@@ -48,9 +44,7 @@ def open(given: a.Given) -> None:
     """
     path = given["data"]
     if path is not None and not path.is_file():
-        raise InputError(
-            f"there is no file {visible(path)}; give a recording, or none to choose one on the page"
-        )
+        raise InputError(f"there is no file {visible(path)}; give a recording, or none to choose one on the page")
     if missing := [name for name in ("starlette", "uvicorn") if find_spec(name) is None]:
         raise InputError(f"enmesh open needs {' and '.join(missing)}; pip install 'enmesh[app]'")
     asyncio.run(_serve(path, given))

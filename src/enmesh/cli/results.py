@@ -24,9 +24,7 @@ def results_folder(folder: Path) -> Path:
             pass
     except OSError as error:
         reason = "it is a file" if error.errno in (errno.EEXIST, errno.ENOTDIR) else error.strerror or error
-        raise InputError(
-            f"cannot write to the folder {shorter(folder)}: {reason}; give another --out"
-        ) from None
+        raise InputError(f"cannot write to the folder {shorter(folder)}: {reason}; give another --out") from None
     return folder
 
 

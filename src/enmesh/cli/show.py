@@ -75,9 +75,7 @@ def embedding(value: Any, names: Sequence[str]) -> str:
     return " ".join(parts)
 
 
-def network(
-    found: Network, files: Sequence[Path] = (), truth: Mapping[str, Sequence[str]] | None = None
-) -> None:
+def network(found: Network, files: Sequence[Path] = (), truth: Mapping[str, Sequence[str]] | None = None) -> None:
     """Print the answer, the table of links, the cautions as a plan, the choices, and where the files are."""
     found = found.with_evidence()
     shown = links(found)
@@ -87,13 +85,7 @@ def network(
     for sentence in answer.sentences(found):
         say(f"  {sentence}")
     if len(shown) or found.removed:
-        say(
-            " ".join(
-                filter(
-                    None, [f"How sure: {answer.surety(found)}.", answer.feedback(found), answer.reach(found)]
-                )
-            )
-        )
+        say(" ".join(filter(None, [f"How sure: {answer.surety(found)}.", answer.feedback(found), answer.reach(found)])))
     if len(shown):
         table([*map(str, shown)], shown.itertuples(index=False))
     if truth is not None:

@@ -35,9 +35,7 @@ def infer_group(given: a.Given) -> None:
         with progress.phase("reading the subjects", len(files)):
             series = [_read(given, file, progress) for file in files]
         everyone = pooled([standardised(one) for one in series])
-        asked = {
-            name: value for name, value in infer.asked_of(given, everyone).items() if name != "bootstrap"
-        }
+        asked = {name: value for name, value in infer.asked_of(given, everyone).items() if name != "bootstrap"}
         try:
             with infer.kept_in(folder / infer.STORE, everyone.digest, files, given["resume"], typed) as store:
                 found = em.group(series, labels=_labels(files), store=store, progress=progress, **asked)
@@ -88,15 +86,8 @@ def _write(found: Any, folder: Path, names: Sequence[str]) -> list[Path]:
 
     made = results.write_results(found.network, folder, names)
     nodes = found.network.names
-    own = [
-        (subject, nodes[i], nodes[j])
-        for subject, links in found.own.items()
-        for i, j in zip(*links.nonzero())
-    ]
-    tables = {
-        "group.csv": found.links,
-        "subjects.csv": pd.DataFrame(own, columns=["subject", "source", "target"]),
-    }
+    own = [(subject, nodes[i], nodes[j]) for subject, links in found.own.items() for i, j in zip(*links.nonzero())]
+    tables = {"group.csv": found.links, "subjects.csv": pd.DataFrame(own, columns=["subject", "source", "target"])}
     for name, table in tables.items():
         made.append(write_whole(folder / name, partial(results.write_links, table)))
     return [*made, write_whole(folder / "report.html", found.report)]

@@ -164,10 +164,7 @@ def _hdf5(source: Source) -> dict[str, np.ndarray]:
 
     def note(name: str, item: Any) -> None:
         if isinstance(item, h5py.Dataset) and item.dtype.kind in "biuf" and not name.startswith("#refs#"):
-            refuse_if(
-                item.size * 8 > MOST_BYTES,
-                f"{name} holds {item.size} values, more than fit; save a part of it",
-            )
+            refuse_if(item.size * 8 > MOST_BYTES, f"{name} holds {item.size} values, more than fit; save a part of it")
             found[name.replace("/", ".")] = item[()].T
 
     with h5py.File(source.file, "r") as book:
@@ -201,19 +198,12 @@ def _is_recording(array: np.ndarray) -> bool:
     return array.dtype.kind in "biuf" and array.ndim in (2, 3)
 
 
-def _cells(
-    file: str, values: np.ndarray, rules: Rules, words: Mapping[str, list[str]]
-) -> tuple[Any, list[int]]:
+def _cells(file: str, values: np.ndarray, rules: Rules, words: Mapping[str, list[str]]) -> tuple[Any, list[int]]:
     """Return the trials that stand in the cells of a MATLAB array below one another, and their lengths."""
     counts = {len(named) for named in words.values()}
     trials = [np.asarray(cell) for cell in values.ravel()]
     fits = next((count for count in counts if {len(trial) for trial in trials} == {count}), 0)
-    turn = (
-        fits
-        and rules.dims is None
-        and rules.transpose is None
-        and {trial.shape[1] for trial in trials} != {fits}
-    )
+    turn = fits and rules.dims is None and rules.transpose is None and {trial.shape[1] for trial in trials} != {fits}
     trials = [trial.T for trial in trials] if turn else listed_trials(trials, rules, max(counts, default=0))
     widths = {trial.shape[1] for trial in trials}
     refuse_if(len(widths) > 1, f"its trials have {listed(sorted(widths))} nodes; pass dims=('node', 'time')")
@@ -234,11 +224,7 @@ def _array_table(file: str, values: np.ndarray, rules: Rules, beside: Mapping[st
     if values.dtype == object:
         values, lengths = _cells(file, values, rules, named)
     else:
-        known = (
-            rules
-            if {"dims", "transpose"} & rules.given
-            else replace(rules, dims=_dims_beside(values, beside))
-        )
+        known = rules if {"dims", "transpose"} & rules.given else replace(rules, dims=_dims_beside(values, beside))
         values = turned(values, known, max(map(len, named.values()), default=0))
     width = values.shape[-1]
     fitting = {name: held for name, held in beside.items() if held.dtype.kind in "US" and held.size == width}
@@ -321,9 +307,7 @@ def mne_table(held: Any, file: str = "") -> Table:
     """Return the data channels of Raw, Epochs or Evoked, bad ones and stretches left out; each epoch is a trial."""
     kinds, bad = set(held.get_channel_types()), [name for name in held.info["bads"] if name in held.ch_names]
     usual = "data" if kinds - {"stim", "misc", "eog", "ecg", "emg", "resp"} else "all"
-    every = (
-        held.copy().pick(usual, exclude=(), verbose="ERROR").ch_names if usual == "data" else held.ch_names
-    )
+    every = held.copy().pick(usual, exclude=(), verbose="ERROR").ch_names if usual == "data" else held.ch_names
     picks = [name for name in every if name not in bad]
     refuse_if(not picks, f"has no channel that is not marked as bad ({listed(bad)}); correct info['bads']")
     left = [name for name in every if name in bad]

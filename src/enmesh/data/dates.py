@@ -267,9 +267,7 @@ def looks_like_labels_in_time(column: Any) -> bool:
 def looks_like_unordered_times(column: Any) -> bool:
     """Say whether every row has its own label with a number in it, but no plain count: 3 days ago, wave 2 of 5."""
     texts = [cell for cell in column if isinstance(cell, str)]
-    counted = [
-        re.search(r"\d", cell) is not None and not re.fullmatch(r"\D*\d{1,15}", cell) for cell in texts
-    ]
+    counted = [re.search(r"\d", cell) is not None and not re.fullmatch(r"\D*\d{1,15}", cell) for cell in texts]
     return bool(len(texts) == len(column) > 2 and np.mean(counted) > 0.9 and column.is_unique)
 
 

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def read(
-    path: Any, *, names: Sequence[str] | None = None, dt: float | None = None, **words: Unpack[Reading]
-) -> Series:
+def read(path: Any, *, names: Sequence[str] | None = None, dt: float | None = None, **words: Unpack[Reading]) -> Series:
     """Read a recording: csv, tsv, txt, parquet, npy, npz, mat, xlsx, edf or what MNE reads.
 
     The format is told by the file's suffix, or by its first bytes where it has none.

@@ -60,9 +60,7 @@ def pick(table: Table, rules: Rules) -> Recording:
         except InputError as error:
             if len(nodes) != 1 or table.frame[nodes[0]].dtype.kind == "f":
                 raise
-            raise InputError(
-                f"{error}; if each row is an event of one node, read it with em.Events"
-            ) from None
+            raise InputError(f"{error}; if each row is an event of one node, read it with em.Events") from None
     elif "sort" in rules.modes:
         raise table.error("time='sort' needs times; name their column too")
     if len(trial) == 1 and not named and len(nodes) == 1:
@@ -84,22 +82,14 @@ def pick(table: Table, rules: Rules) -> Recording:
     return Recording(file=table.file, frame=frame, lengths=lengths, dt=step, time=time)
 
 
-def _resampled(
-    table: Table, rules: Rules, stamps: Stamps | None, groups: Groups, nodes: Sequence[Any]
-) -> Recording:
+def _resampled(table: Table, rules: Rules, stamps: Stamps | None, groups: Groups, nodes: Sequence[Any]) -> Recording:
     """Return the nodes at even times, on straight lines between samples; nothing is made up within gaps."""
     if stamps is None:
         raise table.error("resample= needs times; name their column as time=")
-    rows = (
-        [one[np.argsort(stamps.values[one], kind="stable")] for one in groups]
-        if "sort" in rules.modes
-        else groups
-    )
+    rows = [one[np.argsort(stamps.values[one], kind="stable")] for one in groups] if "sort" in rules.modes else groups
     steps = steps_of(stamps.values, rows)
     if not len(steps) or not (steps > 0).all():
-        raise table.error(
-            "resample= needs times that increase; pass time='sort', or name the column of trials"
-        )
+        raise table.error("resample= needs times that increase; pass time='sort', or name the column of trials")
     usual = float(np.median(steps))
     step, frame = float(usual if rules.resample is True else rules.resample or 0), chosen(table, nodes, rules)
     words = [name for name in frame.columns if KINDS.get(frame[name].dtype.kind, TEXT) == TEXT]
@@ -114,18 +104,12 @@ def _resampled(
         times = stamps.values[one] - stamps.values[one[0]]
         grid = step * np.arange(int(span / step * (1 + 1e-9)) + 1)
         after = np.clip(np.searchsorted(times, grid), 1, len(times) - 1)
-        gap = (times[after] - times[after - 1] > GAP * max(usual, step)) & (
-            np.abs(times[after] - grid) > 1e-9 * step
-        )
+        gap = (times[after] - times[after - 1] > GAP * max(usual, step)) & (np.abs(times[after] - grid) > 1e-9 * step)
         parts.append(np.column_stack([np.interp(grid, times, column) for column in cells[one].T]))
         parts[-1][gap & (np.abs(times[after - 1] - grid) > 1e-9 * step)] = np.nan
     slowest = 2 * max(step, float(steps[steps <= GAP * usual].max()))
     told = f"resampled to steps of {step:g} by straight lines, the times stepped by {steps.min():g} to {steps.max():g}"
-    hazard(
-        table.message(
-            f"{told}: what varies faster than with a period of about {slowest:g} is weakened or lost"
-        )
-    )
+    hazard(table.message(f"{told}: what varies faster than with a period of about {slowest:g} is weakened or lost"))
     made = pd.DataFrame(np.concatenate(parts), columns=frame.columns)
     time = Time(start=stamps.start(int(rows[0][0])), unit=stamps.unit)
     return Recording(file=table.file, frame=made, lengths=[len(part) for part in parts], dt=step, time=time)
@@ -187,9 +171,7 @@ def _nodes(table: Table, rules: Rules, taken: set[Any], groups: Groups, notes: l
         nodes = [roles.known_column(table, name, "node") for name in rules.columns]
         twice = [name for name in nodes if nodes.count(name) > 1 or name in taken]
         if twice:
-            raise table.error(
-                f"column {visible(twice[0])} is asked for twice, as node, time or trial; name it once"
-            )
+            raise table.error(f"column {visible(twice[0])} is asked for twice, as node, time or trial; name it once")
     else:
         nodes = [name for name in frame.columns if name not in taken]
     if rules.columns is None and not rules.counters and rules.time is not False:
@@ -207,9 +189,7 @@ def _nodes(table: Table, rules: Rules, taken: set[Any], groups: Groups, notes: l
             notes.append(f"left out {listed(labels)}, the same throughout each trial")
         nodes = [name for name in nodes if name not in left and name not in labels]
     if not nodes:
-        raise table.error(
-            f"no column is left for nodes; name them with columns=, it has {listed(frame.columns)}"
-        )
+        raise table.error(f"no column is left for nodes; name them with columns=, it has {listed(frame.columns)}")
     return nodes
 
 
@@ -332,9 +312,7 @@ def _from_objects(table: Table, name: str, column: Any) -> Any:
     for row, number in numbers.items():
         if not -(2**63) <= number < 2**63:
             raise table.error(
-                f"{shown(cells[row])} is too large for a whole number; write it as a decimal number",
-                row,
-                name,
+                f"{shown(cells[row])} is too large for a whole number; write it as a decimal number", row, name
             )
     exact = pd.Series(numbers, dtype="Int64").reindex(range(len(column)))
     return exact.array if exact.isna().any() else exact.to_numpy(dtype=np.int64)
@@ -349,8 +327,7 @@ def _check_signs(table: Table, name: str, numbers: dict[int, str], count: int) -
     negative = [cell for cell in numbers.values() if cell.startswith("(")]
     if negative:
         hazard(
-            table.message(f"numbers in parentheses are negative, as {shown(negative[0])}", None),
-            f"{visible(name)}:",
+            table.message(f"numbers in parentheses are negative, as {shown(negative[0])}", None), f"{visible(name)}:"
         )
 
 

@@ -76,9 +76,7 @@ def tiers_in(tiers: Any) -> list[list[Any]]:
     if tiers is None:
         return []
     if isinstance(tiers, (str, Mapping)) or not isinstance(tiers, Iterable):
-        raise InputError(
-            f"tiers={tiers!r} are no groups of nodes; give them in order, as [['a'], ['b', 'c']]"
-        )
+        raise InputError(f"tiers={tiers!r} are no groups of nodes; give them in order, as [['a'], ['b', 'c']]")
     groups = [[one] if isinstance(one, str) or not isinstance(one, Iterable) else list(one) for one in tiers]
     return groups
 
@@ -92,9 +90,7 @@ def sources_in(candidates: Any) -> dict[Any, Any]:
     return dict(candidates)
 
 
-def _nodes_and_edges(
-    graph: Any, names: Sequence[str] | None = None
-) -> tuple[list[str], list[tuple[str, str]]]:
+def _nodes_and_edges(graph: Any, names: Sequence[str] | None = None) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the nodes that the graph lists, and its edges (source, target)."""
     if isinstance(graph, str):
         return _read_text(graph, names or ())

@@ -27,9 +27,7 @@ def values_of(data: Any, rules: Rules, dt: float | None, names: Sequence[str] | 
         else:
             found = tables.object_tables(data, rules.transpose)
         if found and rules.dims is not None and not is_source(data):
-            raise InputError(
-                "dims= names the axes of an array, and this has names of its own; leave dims= out"
-            )
+            raise InputError("dims= names the axes of an array, and this has names of its own; leave dims= out")
         if found:
             picked = [frames.pick(table, rules) for table in found]
             return frames.assembled(picked, dt, own=is_source(data))

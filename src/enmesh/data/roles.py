@@ -93,16 +93,9 @@ def found_times(table: Table, rules: Rules, trial: Sequence[Any], groups: Groups
     return read_stamps(table, str(clock), frame[clock], groups, strict), (clock,)
 
 
-def _with_year(
-    table: Table, rules: Rules, found: tuple[Any, ...], free: Sequence[Any], groups: Groups
-) -> Times | None:
+def _with_year(table: Table, rules: Rules, found: tuple[Any, ...], free: Sequence[Any], groups: Groups) -> Times | None:
     """Return the calendar that a column named as time, such as month, is a part of; None if it is no such part."""
-    if (
-        len(found) != 1
-        or rules.time is None
-        or _plain(found[0]) not in PARTS
-        or _plain(found[0]) in ("year", "yr")
-    ):
+    if len(found) != 1 or rules.time is None or _plain(found[0]) not in PARTS or _plain(found[0]) in ("year", "yr"):
         return None
     parts = [name for name in free if _is_part(table.frame[name], name)]
     calendar, taken = _calendar(table, groups, parts, [name for name in free if name not in parts])
@@ -304,9 +297,7 @@ def _of_year(table: Table, year: Any, part: Any, kind: str) -> Stamps:
         return Stamps(name=str(part), values=12 * years + 3 * (parts - 1), unit="month")
     text = pd.Series([f"{int(y)}-W{int(w):02d}-1" for y, w in zip(years, parts)])
     days = pd.to_datetime(text, format="%G-W%V-%u", errors="coerce")
-    values = (
-        seconds_since(days) if days.notna().all() else 52 * years + parts
-    )  # some weeks are counted otherwise
+    values = seconds_since(days) if days.notna().all() else 52 * years + parts  # some weeks are counted otherwise
     dated = days if days.notna().all() else None
     return Stamps(name=str(part), values=values, unit="s" if dated is not None else "week", dates=dated)
 

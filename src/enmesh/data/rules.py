@@ -190,9 +190,7 @@ def _switch(word: str, value: Any) -> bool:
 
 
 def _resample(word: str, step: Any) -> float | bool:
-    if step is True or (
-        isinstance(step, (int, float, np.number)) and not isinstance(step, bool) and 0 < step < np.inf
-    ):
+    if step is True or (isinstance(step, (int, float, np.number)) and not isinstance(step, bool) and 0 < step < np.inf):
         return step if step is True else float(step)
     raise _refused(word, step, "give the step, such as 0.5, or True for the usual one")
 

@@ -146,9 +146,7 @@ class Series:
             if dropped:
                 hazard(f"left out {listed(dropped)}: constant, or without any value")
                 self.prepared = (*self.prepared, f"left out {listed(dropped)}, which are constant")
-        values = replace(
-            values, names=names, labels=_renamed(values, names), dt=step_of(dt, rules, values.dt)
-        )
+        values = replace(values, names=names, labels=_renamed(values, names), dt=step_of(dt, rules, values.dt))
         if rules.longest:
             values, count = prepare.interpolated(values, rules.longest)
             note = f"{count} missing values in gaps of up to {rules.longest} samples interpolated"
@@ -243,9 +241,7 @@ class Series:
         try:
             start, stop, step = rows.indices(len(self))
         except TypeError:
-            raise InputError(
-                f"{rows} is no range of samples; give whole numbers, as in series[:100]"
-            ) from None
+            raise InputError(f"{rows} is no range of samples; give whole numbers, as in series[:100]") from None
         if step != 1 or start >= stop:
             told = f"{rows.start}:{rows.stop}:{rows.step} of {len(self)} samples"
             raise InputError(f"{told} are no consecutive samples; give series[FROM:TO] without a step")
@@ -399,9 +395,7 @@ class Series:
         try:
             masked[rows if isinstance(rows, slice) else np.ravel(rows).tolist()] = True
         except IndexError as error:
-            raise InputError(
-                f"cannot mask these rows of {len(self)} ({error}); give positions below that"
-            ) from None
+            raise InputError(f"cannot mask these rows of {len(self)} ({error}); give positions below that") from None
         refuse_if(not masked.any(), "no row is masked; name at least one, or use the series as it is")
         values = self._split(np.where(masked[:, None], np.nan, self.values))
         return self._derive(values, self.kinds, note=f"{masked.sum()} of {len(self)} samples masked")

@@ -197,9 +197,7 @@ def write_whole(path: str | os.PathLike, write: Callable[[Path], object]) -> Pat
         if path.is_char_device():  # such as /dev/null
             write(path)
             return path
-        with tempfile.TemporaryDirectory(
-            prefix=".enmesh-", dir=path.parent, ignore_cleanup_errors=True
-        ) as own:
+        with tempfile.TemporaryDirectory(prefix=".enmesh-", dir=path.parent, ignore_cleanup_errors=True) as own:
             partial = Path(own, path.name)
             try:
                 write(partial)

@@ -52,9 +52,7 @@ def read_text(source: Source, rules: Rules) -> Table:
         numbers.append(body[at][0])
         if len(row) != width:
             place = f"line {numbers[-1]}, column {min(len(row), width) + 1}"
-            raise InputError(
-                f"{place}: {len(row)} cell{'s' * (len(row) != 1)}, not {width}; correct that line"
-            )
+            raise InputError(f"{place}: {len(row)} cell{'s' * (len(row) != 1)}, not {width}; correct that line")
     marks = _marks(body, mark, rules)
     frame = _parsed(body, mark, width, marks[0])
     table = Table(file=source.name, frame=frame, numbers=numbers, unit="line", marks=marks, notes=notes)
@@ -85,9 +83,7 @@ def _lines(source: Source, rules: Rules) -> tuple[Lines, Lines]:
     body = lines[start:]
     remarks = [one for one in body if one[1].lstrip()[0] == "#" and not EMPTY.match(one[1].lstrip().lower())]
     if remarks and len(remarks) < len(body):
-        hazard(
-            f"{source.name}: {len(remarks)} lines that begin with # are left out, the first is line {remarks[0][0]}"
-        )
+        hazard(f"{source.name}: {len(remarks)} lines that begin with # are left out, the first is line {remarks[0][0]}")
         body = [one for one in body if one not in remarks]
     return lines[:start], body
 
@@ -120,9 +116,7 @@ def _rows(lines: Lines, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         if reader.line_num == len(lines):
             left = "\n".join(line for _, line in lines[at:])
             if left.count('"') % 2 and re.search(OPENED, left):
-                raise InputError(
-                    f"line {lines[at][0]}: a quote is opened and never closed; close or remove it"
-                )
+                raise InputError(f"line {lines[at][0]}: a quote is opened and never closed; close or remove it")
         yield at, cells
         at = reader.line_num
 

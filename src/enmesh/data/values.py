@@ -62,9 +62,7 @@ def listed_trials(trials: Sequence[Any], rules: Rules, names: int = 0) -> list[A
     if rules.transpose:
         return [trial.T for trial in trials]
     lengths, widths = ({trial.shape[axis] for trial in trials} for axis in (0, 1))
-    told = rules.transpose is False or (
-        len(widths) == 1 and (len(lengths) > 1 or widths == {names} != lengths)
-    )
+    told = rules.transpose is False or (len(widths) == 1 and (len(lengths) > 1 or widths == {names} != lengths))
     if not told and len(lengths) == len(widths) == 1 and len(trials) > 1:
         _refuse_two_readings((len(trials), *trials[0].shape), cube=False)
     return list(trials)
@@ -149,11 +147,7 @@ def validate(values: Values, missing: str, duplicates: str) -> None:
             refuse(nans.sum(0), "missing (NaN) values in column", advice)
         refuse(nans.all(0), "no value at all in column", "leave it out (drop_constant=True)")
     low, high = np.nanmin(pooled, 0), np.nanmax(pooled, 0)
-    refuse(
-        low == high,
-        "constant column:",
-        "it carries no information, leave it out (drop_constant=True)",
-    )
+    refuse(low == high, "constant column:", "it carries no information, leave it out (drop_constant=True)")
     refuse(
         _still(values),
         "constant within every trial: column",

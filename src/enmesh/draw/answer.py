@@ -128,9 +128,7 @@ def _nothing(network: Network) -> list[str]:
     if tested:
         near = min(tested, key=lambda c: (c.p_value, c.source, c.target))
         p = f"{near.p_value:.2g}"
-        said.append(
-            f"The nearest to a link is {near.source} → {near.target} (p = {p}, {near.te:.2g} {unit(network)})."
-        )
+        said.append(f"The nearest to a link is {near.source} → {near.target} (p = {p}, {near.te:.2g} {unit(network)}).")
     return said
 
 
@@ -184,9 +182,7 @@ def feedback(network: Network) -> str:
 
 
 def _ring(part: Sequence[str]) -> str:
-    return (
-        f"a loop of {', '.join(part)}" if len(part) <= 4 else f"{len(part)} nodes drive one another in loops"
-    )
+    return f"a loop of {', '.join(part)}" if len(part) <= 4 else f"{len(part)} nodes drive one another in loops"
 
 
 def following(network: Network) -> tuple[str, str]:
@@ -239,9 +235,7 @@ def _is_curved(about: Mapping[str, Any]) -> bool:
     error, chance = about.get("effect_error"), about.get("chance")
     if not error or not chance or not about.get("te"):
         return True
-    linear = (
-        (about["effect"] / error) ** 2 * chance / CHI2
-    )  # chance is the 95 % point of chi-square(2) over 2 N
+    linear = (about["effect"] / error) ** 2 * chance / CHI2  # chance is the 95 % point of chi-square(2) over 2 N
     return bool(linear < STRAIGHT * about["te"])
 
 

@@ -96,13 +96,7 @@ def usual_lags(links: Links) -> tuple[float, ...]:
     """Return the lags that most of the links share and that are said once; none where no more than half share them."""
     lags = Counter(map(lags_of, links.values()))
     (found, count), *_ = lags.most_common(1) or [((), 0)]
-    return (
-        found
-        if count > 1 and 2 * count > len(links)
-        else ()
-        if found != (1,) or count < len(links)
-        else found
-    )
+    return found if count > 1 and 2 * count > len(links) else () if found != (1,) or count < len(links) else found
 
 
 def lag_tags(links: Links) -> dict[Edge, str]:
@@ -150,11 +144,7 @@ class Scale:
 
     def halo(self, ax: Axes, path: np.ndarray, high: float) -> None:
         """Draw a pale band as wide as an arrow at the upper limit of its interval would be."""
-        line = {
-            "lw": self.width(min(high, 2 * self.strongest)) * self.points,
-            "capstyle": "butt",
-            "zorder": 1,
-        }
+        line = {"lw": self.width(min(high, 2 * self.strongest)) * self.points, "capstyle": "butt", "zorder": 1}
         shaft, _ = headed(sampled(path), self.thick)
         patch = PathPatch(Path(shaft), fc="none", ec=self.theme.null, alpha=0.8, in_layout=False, **line)
         patch.set_gid("halo")
@@ -175,13 +165,7 @@ class Scale:
         ax.add_artist(Polygon(head, fc=inside, lw=0.9, **common))
         if sign == "curved":
             x, y = along_line(shaft, [0.3 * walked(shaft)[-1]])[0]
-            wave: dict[str, Any] = {
-                "unit": 0.9,
-                "room": 1.0,
-                "color": colour,
-                "zorder": 2.5,
-                "transform": ax.transData,
-            }
+            wave: dict[str, Any] = {"unit": 0.9, "room": 1.0, "color": colour, "zorder": 2.5, "transform": ax.transData}
             ax.add_artist(FittedText(x, y + width / 2 + 0.3, "∿", **wave))
 
     def draw_key(self, ax: Axes, more: str) -> None:
@@ -239,9 +223,7 @@ def draw_network(ax: Axes, drawing: Layout, network: Network, theme: Theme, colo
         alpha = PALEST + (1 - PALEST) * shares.get((i, j), 1.0)
         if (i, j) in spans:
             scale.halo(ax, drawing.paths[i, j], spans[i, j][1])
-        scale.draw(
-            ax, drawing.paths[i, j], link, gid=f"link-{i}-{j}", alpha=alpha, sign=signs.get((i, j), "")
-        )
+        scale.draw(ax, drawing.paths[i, j], link, gid=f"link-{i}-{j}", alpha=alpha, sign=signs.get((i, j), ""))
     _ghosts(ax, drawing, network, theme, scale.points)
     written: dict[str, Any] = {"color": theme.text, "transform": ax.transData}
     style: dict[str, Any] = {"fc": theme.box, "ec": theme.border, "lw": 0.8, "zorder": 3}
@@ -273,9 +255,7 @@ def _ghosts(ax: Axes, drawing: Layout, network: Network, theme: Theme, points: f
         i, j = place[source], place[target]
         shaft, head = headed(sampled(around(drawing, i, j)), THIN)
         line: dict[str, Any] = {"ec": theme.faint, "zorder": 1.5, "in_layout": False}
-        patch = PathPatch(
-            Path(shaft), fc="none", lw=1.6 * THIN * points, ls=(0, (0.1, 1.8)), capstyle="round", **line
-        )
+        patch = PathPatch(Path(shaft), fc="none", lw=1.6 * THIN * points, ls=(0, (0.1, 1.8)), capstyle="round", **line)
         patch.set_gid(f"ghost-{i}-{j}")
         ax.add_artist(patch)
         ax.add_artist(PathPatch(Path(head[[1, 0, 3]]), fc="none", lw=1.0, **line))

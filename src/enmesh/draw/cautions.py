@@ -85,9 +85,7 @@ def _step(network: Network, message: str) -> Step:
         words["double"] = str(2 * int(found[1])) if "lag" in pattern and found.groups() else ""
         told, typed, code = (part.format(*found.groups(), **words) for part in (advice, flag, python))
         kept = [name for name in network.names if name != words["other"]]
-        code = code.replace(
-            "KEPT", str(kept) if len(kept) <= 12 else f"[n for n in series if n != {nodes[-1:]!r}]"
-        )
+        code = code.replace("KEPT", str(kept) if len(kept) <= 12 else f"[n for n in series if n != {nodes[-1:]!r}]")
         command = repeated(network, _columns(kept) if pattern.startswith("^sync") else typed, code)
         return Step(message=message, nodes=nodes, rank=rank, advice=told, command=command)
     return Step(message=message, nodes=nodes)
@@ -108,9 +106,7 @@ def named(network: Network, message: str) -> tuple[str, ...]:
     found = set()
     for name in network.names:
         odd = re.escape(name)
-        if re.search(
-            rf"(?<![^\s(,]){odd}(?=[),:]| and | share | ->|$)|(?:-> ?|and ){odd}(?=[\s),:]|$)", message
-        ):
+        if re.search(rf"(?<![^\s(,]){odd}(?=[),:]| and | share | ->|$)|(?:-> ?|and ){odd}(?=[\s),:]|$)", message):
             found.add(name)
     return tuple(name for name in network.names if name in found)
 

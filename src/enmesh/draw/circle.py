@@ -117,9 +117,7 @@ def _length(groups: list[list[int]], graph: "nx.Graph[int]") -> int:
     return sum(min(steps, len(place) - steps) for steps in apart)
 
 
-def _chords(
-    graph: Graph, angle: dict[int, float], radius: float, breadth: dict[int, float]
-) -> dict[Edge, np.ndarray]:
+def _chords(graph: Graph, angle: dict[int, float], radius: float, breadth: dict[int, float]) -> dict[Edge, np.ndarray]:
     """Return the arrows: curves inside the circle, the deeper the farther they go, side by side at a node."""
     ends: dict[tuple[Edge, int], np.ndarray] = {}
     for node in graph:

@@ -160,9 +160,7 @@ def regimes(found: Result, **where: Any) -> Axes:
         ax.set(xlabel="sample" if found.dt == 1 else "time", ylabel="statistic (bridge)")
         ax.spines[["top", "right"]].set_visible(False)
         what = "pairs that change most" if pairs else "no pair changes"
-        caption(
-            ax, f"{what}; one that does not crosses the dashed lines in 5 %; vertical: change points", theme
-        )
+        caption(ax, f"{what}; one that does not crosses the dashed lines in 5 %; vertical: change points", theme)
     return ax
 
 

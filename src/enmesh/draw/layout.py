@@ -140,10 +140,7 @@ def around(drawing: Layout, i: int, j: int, *, both: bool = True) -> np.ndarray:
         free = [all(not _inside(drawing, node, point) for node in (i, j)) for point in curve]
         outer = curve[free] if sum(free) > 3 else curve[[20, 40, 60]]
         met = sum(any(_inside(drawing, node, point) for point in outer[::4]) for node in others)
-        thirds: list[Any] = [
-            outer[:1],
-            *([a + (b - a) / 3, a + 2 * (b - a) / 3, b] for a, b in zip(outer, outer[1:])),
-        ]
+        thirds: list[Any] = [outer[:1], *([a + (b - a) / 3, a + 2 * (b - a) / 3, b] for a, b in zip(outer, outer[1:]))]
         found.append((met, rank, np.vstack(thirds)))
         if not met:
             break
@@ -232,9 +229,7 @@ def _rows(placed: list[Placed], tall: bool) -> list[np.ndarray]:
     return result + _shelves(sizes[len(linked) :], widest, LINE_GAP, LINE_GAP, top)
 
 
-def _shelves(
-    sizes: list[np.ndarray], limit: float, across: float, gap: float, top: float = 0.0
-) -> list[np.ndarray]:
+def _shelves(sizes: list[np.ndarray], limit: float, across: float, gap: float, top: float = 0.0) -> list[np.ndarray]:
     """Return the lower left corners of boxes on shelves up to ``limit`` wide; one goes under the last if it fits."""
     result: list[np.ndarray] = []
     x, wide, y, bottom = 0.0, 0.0, top, top  # of the column; of the shelf

@@ -24,10 +24,7 @@ def _panels(ax: Axes, names: list[str], theme: Any) -> list[Axes]:
     """Return a row of axes per name, one below the other, in place of the axes."""
     ax.set_axis_off()
     size = 1 / len(names)
-    made = [
-        coloured(ax.inset_axes((0, 1 - (i + 1) * size + 0.03, 1, size - 0.07)), theme)
-        for i in range(len(names))
-    ]
+    made = [coloured(ax.inset_axes((0, 1 - (i + 1) * size + 0.03, 1, size - 0.07)), theme) for i in range(len(names))]
     for panel, name in zip(made, short(names, 24)):
         panel.set_ylabel(name, fontsize=8, parse_math=False)
         panel.tick_params(labelsize=8)
@@ -60,11 +57,7 @@ def intervention(found: Result, **where: Any) -> Axes:
     """Draw the nodes with the intervention and without it."""
     names = list(found.change.abs().max().sort_values(ascending=False).index[:MOST_PANELS])
     with picture((6.4, 1.2 + 1.2 * len(names)), **where) as (ax, theme):
-        caption(
-            ax,
-            f"{found.sentence}\nDashed: without the intervention; band: {found.confidence:.0%} interval",
-            theme,
-        )
+        caption(ax, f"{found.sentence}\nDashed: without the intervention; band: {found.confidence:.0%} interval", theme)
         for panel, name in zip(_panels(ax, names, theme), names):
             x = found.mean.index
             _band(panel, x, found.low[name], found.high[name], theme.mark)
@@ -106,9 +99,7 @@ def skill(found: Result, **where: Any) -> Axes:
         left.set_xlabel("error ÷ error with the own past alone", fontsize=8)
         left.legend(frameon=False, fontsize=8, labelcolor=theme.text)
         right.plot([0, 1], [0, 1], color=theme.faint, lw=0.8)
-        right.plot(
-            found.calibration.expected, found.calibration.observed, "o-", color=theme.mark, ms=3, lw=1.2
-        )
+        right.plot(found.calibration.expected, found.calibration.observed, "o-", color=theme.mark, ms=3, lw=1.2)
         right.set(xlim=(0, 1), ylim=(0, 1))
         right.set_xlabel("expected share below", fontsize=8)
         right.set_ylabel("observed share below", fontsize=8)
@@ -144,14 +135,10 @@ def power(found: Result, **where: Any) -> Axes:
 def simulated_power(found: Result, **where: Any) -> Axes:
     """Draw the share of simulated recordings in which each link was found, over their length."""
     with picture((6.4, 3.8), **where) as (ax, theme):
-        for place, ((source, target), rows) in enumerate(
-            found.table.groupby(["source", "target"], sort=False)
-        ):
+        for place, ((source, target), rows) in enumerate(found.table.groupby(["source", "target"], sort=False)):
             colour = theme.colours("ramp")(0.2 + 0.7 * (place % 6) / 5)
             label = short([f"{source} → {target}"], 40)[0]
-            ax.errorbar(
-                rows.samples, rows.power, rows.error, fmt="o-", color=colour, ms=4, lw=1.4, label=label
-            )
+            ax.errorbar(rows.samples, rows.power, rows.error, fmt="o-", color=colour, ms=4, lw=1.4, label=label)
         ax.axhline(found.share, color=theme.faint, lw=0.8, ls="--")
         ax.set_xscale("log")
         ax.set(xlabel="samples", ylabel="share of recordings with the link", ylim=(0, 1.02))
@@ -169,9 +156,7 @@ def parts(found: Result, **where: Any) -> Axes:
         for y, row in zip(range(len(atoms))[::-1], atoms.itertuples()):
             colour = colours[row.kind]
             ax.plot([row.low, row.high], [y, y], color=colour, lw=2)
-            ax.plot(
-                [row.value], [y], "o", color=colour, ms=8, mfc=colour if row.p_value <= 0.05 else theme.paper
-            )
+            ax.plot([row.value], [y], "o", color=colour, ms=8, mfc=colour if row.p_value <= 0.05 else theme.paper)
         words = [f"{row.part} ({row.kind})" for row in atoms.itertuples()]
         ax.set_yticks(range(len(atoms))[::-1], short(words, 60), fontsize=8, parse_math=False)
         ax.axvline(0, color=theme.faint, lw=0.8)

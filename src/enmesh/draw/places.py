@@ -33,9 +33,7 @@ class Places:
         return f"data:{kind};base64,{base64.b64encode(self.picture.read_bytes()).decode('ascii')}"
 
 
-def places_of(
-    names: Sequence[str], positions: Any, *, projection: str = "", background: Any = None
-) -> Places | None:
+def places_of(names: Sequence[str], positions: Any, *, projection: str = "", background: Any = None) -> Places | None:
     """Return the places of nodes; None where none are given.
 
     Parameters
@@ -58,12 +56,9 @@ def places_of(
         return None
     given = _given(names, positions)
     how = projection or ("head" if given.shape[1] == 3 else "plane")
+    refuse_if(how not in PROJECTIONS, f"projection={how!r} is not known; choose one of {', '.join(PROJECTIONS)}")
     refuse_if(
-        how not in PROJECTIONS, f"projection={how!r} is not known; choose one of {', '.join(PROJECTIONS)}"
-    )
-    refuse_if(
-        how == "head" and given.shape[1] != 3,
-        "a head needs three numbers for each place; use projection='plane'",
+        how == "head" and given.shape[1] != 3, "a head needs three numbers for each place; use projection='plane'"
     )
     centre = given.mean(axis=0)
     points = _projected(given, how, centre)
@@ -85,9 +80,7 @@ def _given(names: Sequence[str], positions: Any) -> np.ndarray:
     """Return the places of nodes as they were given, two or three numbers in a row."""
     known = _mapping(positions)
     missing = [name for name in names if name not in known]
-    refuse_if(
-        bool(missing), f"positions have no place for {listed(missing)}; give {{name: (x, y)}} for every node"
-    )
+    refuse_if(bool(missing), f"positions have no place for {listed(missing)}; give {{name: (x, y)}} for every node")
     try:
         given = np.array([[float(part) for part in known[name]] for name in names])
     except (TypeError, ValueError):
@@ -119,16 +112,13 @@ def _projected(given: np.ndarray, how: str, centre: np.ndarray) -> np.ndarray:
     return given[:, :2]
 
 
-def _background(
-    background: Any, points: np.ndarray, how: str, centre: np.ndarray
-) -> tuple[Path | None, Ends | None]:
+def _background(background: Any, points: np.ndarray, how: str, centre: np.ndarray) -> tuple[Path | None, Ends | None]:
     if background is None:
         return None, None
     path, ends = background if isinstance(background, (tuple, list)) else (background, None)
     path = Path(path)
     refuse_if(
-        path.suffix.lower() not in PICTURES,
-        f"cannot show {path.name!r}; give a picture in {', '.join(PICTURES)}",
+        path.suffix.lower() not in PICTURES, f"cannot show {path.name!r}; give a picture in {', '.join(PICTURES)}"
     )
     refuse_if(not path.is_file(), f"there is no picture {path}; correct the path")
     if ends is None:

@@ -45,9 +45,7 @@ def draw(
     where it is known.
     """
     refuse_if(kind not in KINDS, f"kind={kind!r} is not a picture; choose one of {', '.join(KINDS)}")
-    given = {
-        name: value for name, value in (places or {}).items() if value is not None and not _is_empty(value)
-    }
+    given = {name: value for name, value in (places or {}).items() if value is not None and not _is_empty(value)}
     refuse_if(
         bool(given) and kind != "graph",
         f"{', '.join(given)}: only kind='graph' has places; leave them out for {kind!r}",
@@ -102,9 +100,7 @@ def _backdrop(ax: Axes, places: Places, drawing: Layout) -> None:
     path, ends = places.picture, places.ends
     if path is None or ends is None:
         return
-    refuse_if(
-        path.suffix.lower() == ".svg", f"{path.name} can stand behind the page alone; give a png or jpg"
-    )
+    refuse_if(path.suffix.lower() == ".svg", f"{path.name} can stand behind the page alone; give a png or jpg")
     left, right, bottom, top = ends_in(drawing, places)
     image = imread(path)
     ax.imshow(image, extent=(left, right, bottom, top), alpha=0.5, zorder=0, aspect="auto")
@@ -115,12 +111,7 @@ def ends_in(drawing: Layout, places: Places) -> tuple[float, float, float, float
     scale = scale_of(places, float(drawing.sizes[:, 0].mean()))
     low = places.points.min(axis=0)
     left, right, bottom, top = places.ends or (0.0, 0.0, 0.0, 0.0)
-    return (
-        (left - low[0]) * scale,
-        (right - low[0]) * scale,
-        (bottom - low[1]) * scale,
-        (top - low[1]) * scale,
-    )
+    return ((left - low[0]) * scale, (right - low[0]) * scale, (bottom - low[1]) * scale, (top - low[1]) * scale)
 
 
 def _layout(network: Network, circle: bool = False) -> Layout:
@@ -314,8 +305,7 @@ def intervals(network: Network, colour: str, **where: Any) -> Axes:
     """Draw the transfer entropy of every link with its 95 % limits, strongest first; hollow: q above 0.05."""
     known = [row for row in network.with_evidence().evidence.values() if row.get("low") is not None]
     refuse_if(
-        not known,
-        "no limits to draw: there is no link, or its data are not in memory nor in the file; run infer again",
+        not known, "no limits to draw: there is no link, or its data are not in memory nor in the file; run infer again"
     )
     found = sorted(known, key=lambda row: -(row["te"] or 0.0))
     names = short([f"{row['source']} → {row['target']}" for row in found], 60)

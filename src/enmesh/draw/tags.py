@@ -106,9 +106,7 @@ class _Shafts:
         up = self.points[first:last, 1]
         return first + np.flatnonzero((up > low[1]) & (up < high[1]))
 
-    def clearest(
-        self, edge: Edge, places: np.ndarray, half: np.ndarray, free: np.ndarray, alone: np.ndarray
-    ) -> int:
+    def clearest(self, edge: Edge, places: np.ndarray, half: np.ndarray, free: np.ndarray, alone: np.ndarray) -> int:
         """Return the first of the ``free`` places where no other arrow passes, else that where the fewest points lie.
 
         Beside their arrow, words must be nearer to it than to others, and ``alone``, to be better off than on it.

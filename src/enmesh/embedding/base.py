@@ -149,9 +149,7 @@ def prediction_errors(past: Any, after: Any, times: Any, k: int = 4, theiler: in
     return (after[:m] - after[near].mean(axis=1)) ** 2
 
 
-def nearest(
-    points: Any, times: Any, k: int, theiler: int = 0, m: Any = None
-) -> tuple[np.ndarray, np.ndarray]:
+def nearest(points: Any, times: Any, k: int, theiler: int = 0, m: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and max-norm distances of the k nearest of all points, or the first m, none within ``theiler``."""
     # The earlier of two equally near points comes first: overlapping windows share pairs of values, so that ties are
     # common, between the windows just before and just after a point above all.

@@ -81,11 +81,7 @@ def embedding_criteria(series: Series, method: SelfPrediction | None = None) -> 
 
 
 def embedding_bounds(
-    embedding: Embedding,
-    names: Sequence[str],
-    *,
-    state_dim: PerNode | None = None,
-    driver_dim: PerNode | None = None,
+    embedding: Embedding, names: Sequence[str], *, state_dim: PerNode | None = None, driver_dim: PerNode | None = None
 ) -> tuple[str, ...]:
     """Say where an embedding misses the bounds of the theorems, for states of known dimension.
 

@@ -45,12 +45,9 @@ class Ordinal(Estimator):
 
     cli_name = "ordinal"
     cli_options = ("order",)
-    summary = (
-        "numbers of which only the order can be trusted: drifts, unknown scales, artefacts; many samples"
-    )
+    summary = "numbers of which only the order can be trusted: drifts, unknown scales, artefacts; many samples"
     phrase = (
-        "frequencies of order patterns (order {order}, delay {delay}; Bandt and Pompe 2002, "
-        "Staniek and Lehnertz 2008)"
+        "frequencies of order patterns (order {order}, delay {delay}; Bandt and Pompe 2002, Staniek and Lehnertz 2008)"
     )
     references = (
         "Bandt, C. and Pompe, B. (2002). Permutation Entropy: A Natural Complexity Measure for Time Series. "

@@ -209,10 +209,7 @@ class Events:
         import pandas as pd
 
         rows = [
-            (s.trial, name, time)
-            for s in self.stretches
-            for name, times in zip(self.names, s.times)
-            for time in times
+            (s.trial, name, time) for s in self.stretches for name, times in zip(self.names, s.times) for time in times
         ]
         frame = pd.DataFrame(rows, columns=["trial", "node", "time"])
         frame = frame.sort_values(["trial", "time"], ignore_index=True)

@@ -67,8 +67,7 @@ class Pool:
         self.spans, self.interval = spans[:, 2:], question.interval(times)
         weights = _weights(question, neighbours)
         known, points = (
-            np.hstack([z, slow_rate(question, at)]) * weights
-            for z, at in ((known, times), (question.z, question.at))
+            np.hstack([z, slow_rate(question, at)]) * weights for z, at in ((known, times), (question.z, question.at))
         )
         self.near = cross.nearest(known, points, neighbours)
         self.lost = self._lost(rng)

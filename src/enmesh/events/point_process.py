@@ -175,9 +175,7 @@ class NearbyHistories(Surrogate):
 
     def sentence(self) -> str:
         """Say what was done, for the methods paragraph."""
-        return (
-            "in which each event takes the source's history at a random time with nearly the same conditions"
-        )
+        return "in which each event takes the source's history at a random time with nearly the same conditions"
 
     def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:
         """Refuse samples."""

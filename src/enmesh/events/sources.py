@@ -140,9 +140,7 @@ def _from_columns(columns: Mapping[str, np.ndarray], named: Columns) -> list[Tri
     ]
 
 
-def _column(
-    columns: Mapping[str, Any], given: str | None, known: Sequence[str], what: str, needed: bool = True
-) -> Any:
+def _column(columns: Mapping[str, Any], given: str | None, known: Sequence[str], what: str, needed: bool = True) -> Any:
     """Return the name of the column for a role: as given, or one that is called so."""
     if given is not None:
         refuse_if(given not in columns, f"there is no column {given!r}; the columns are {listed(columns)}")

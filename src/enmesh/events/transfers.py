@@ -47,9 +47,7 @@ class EventTransfers:
         self._asked.move_to_end(key)
         return self._asked[key]
 
-    def value(
-        self, sources: Sequence[int], target: int, given: Sequence[int] = (), *, pointwise: bool = False
-    ) -> Any:
+    def value(self, sources: Sequence[int], target: int, given: Sequence[int] = (), *, pointwise: bool = False) -> Any:
         """Return T of the sources to the target given others; ``pointwise`` one value per target event, in nats."""
         question = self.question(sources, target, given)
         local = question.local()

@@ -57,21 +57,13 @@ def to_xarray(network: Network, positions: Any = None) -> Any:
         at = network.names.index(row["source"]), network.names.index(row["target"])
         acts[at][[lags.index(lag) for lag in row["lags"]]] = 1
     about = {
-        "link": (
-            ends,
-            network.adjacency.astype(np.int8),
-            {"long_name": "1 where the source drives the target"},
-        ),
+        "link": (ends, network.adjacency.astype(np.int8), {"long_name": "1 where the source drives the target"}),
         "at_lag": ((*ends, "at"), acts, {"long_name": "1 where the source acts at this lag"}),
     }
     names = list(network.names)
     coords: dict[str, Any] = {"source": names, "target": names, "at": np.array(lags, float)}
     if positions is not None:
-        about["position"] = (
-            ("source", "axis"),
-            coordinates(names, positions),
-            {"long_name": "place of a node"},
-        )
+        about["position"] = (("source", "axis"), coordinates(names, positions), {"long_name": "place of a node"})
         coords["axis"] = ["x", "y", "z"]
     known = {key: str(network.provenance[key]) for key in ("enmesh", "data") if key in network.provenance}
     about_all = {"title": "network of transfer entropies", "score": network.score, **known}
@@ -128,9 +120,7 @@ def to_brainnet(network: Network, path: str | Path, positions: Any) -> tuple[Pat
         for point, size, label in zip(points, degree, labels)
     ]
     weights = np.where(network.adjacency, matrices(network)["te"], 0.0)
-    refuse_if(
-        np.isnan(weights).any(), "a link has no transfer entropy; BrainNet Viewer needs one for every link"
-    )
+    refuse_if(np.isnan(weights).any(), "a link has no transfer entropy; BrainNet Viewer needs one for every link")
     edges = ["\t".join(f"{te:.6g}" for te in row) for row in weights]
     made = []
     for ending, lines in ((".node", nodes), (".edge", edges)):

@@ -78,9 +78,7 @@ class Finding:
         return self.message
 
 
-def diagnose(
-    series: Series, embedding: Pasts | None = None, *, max_parents: int | None = None
-) -> tuple[Finding, ...]:
+def diagnose(series: Series, embedding: Pasts | None = None, *, max_parents: int | None = None) -> tuple[Finding, ...]:
     """Look for hazards in a series.
 
     Parameters

@@ -112,9 +112,7 @@ class Evaluator:
         known = {link: self._known.get(Question.test(link)) for link in links}
         asked = [link for link in links if known[link] is None]
         known |= zip(asked, self.edges(asked, FEWEST))
-        return [
-            self.scorer.ceiling(*family, {link: known[link] for link in tests[family]}) for family in families
-        ]
+        return [self.scorer.ceiling(*family, {link: known[link] for link in tests[family]}) for family in families]
 
     def pasts(self, targets: Iterable[int]) -> list[Past]:
         """Return the lagged variables that forward selection finds for each target (`NonUniform`)."""

@@ -30,18 +30,7 @@ from enmesh.surrogates import Surrogate
 from enmesh.tasks import single_thread
 
 # What says how links are tested, and where; the rest says which are possible, and who computes.
-WANTED = (
-    "score",
-    "estimator",
-    "embedding",
-    "alpha",
-    "level",
-    "fdr",
-    "context",
-    "surrogate",
-    "n_surrogates",
-    "max_lag",
-)
+WANTED = ("score", "estimator", "embedding", "alpha", "level", "fdr", "context", "surrogate", "n_surrogates", "max_lag")
 
 
 def infer(
@@ -155,9 +144,7 @@ def infer(
         network = infer(series, **given)
         return late.room("stability")(series=series, n=bootstrap, **given).on(network)
     given["context"] = (context,) if isinstance(context, str) else tuple(context)
-    wanted = Wanted(
-        **{name: given.pop(name) for name in WANTED}, seed=seed, events=isinstance(series, Events)
-    )
+    wanted = Wanted(**{name: given.pop(name) for name in WANTED}, seed=seed, events=isinstance(series, Events))
     wanted = wanted.at_level()
     within = check_within(given.pop("within_sample"), wanted, acyclic)
     run = Run(series, context=wanted.context, **given)
@@ -177,9 +164,7 @@ def check_within(within_sample: bool, wanted: Wanted, acyclic: bool) -> bool:
     if not isinstance(within_sample, (bool, np.bool_)):
         raise InputError(f"within_sample={within_sample!r} is not possible; give True or False")
     if within_sample and not wanted.by_link_test:
-        raise InputError(
-            "within_sample belongs to the default test; leave score, estimator and embedding out"
-        )
+        raise InputError("within_sample belongs to the default test; leave score, estimator and embedding out")
     if within_sample and acyclic:
         raise InputError(
             "within_sample=True and acyclic=True cannot be combined: edges within one sample are found with "
@@ -199,13 +184,7 @@ def check_numbers(**given: Any) -> None:
             raise InputError(f"{name}={value!r} is not possible; give an error rate such as 0.05")
     if not isinstance(given.get("acyclic", False), (bool, np.bool_)):
         raise InputError(f"acyclic={given['acyclic']!r} is not possible; give True or False")
-    for name, least in (
-        ("max_lag", 1),
-        ("max_parents", 0),
-        ("bootstrap", 0),
-        ("seed", 0),
-        ("n_surrogates", 0),
-    ):
+    for name, least in (("max_lag", 1), ("max_parents", 0), ("bootstrap", 0), ("seed", 0), ("n_surrogates", 0)):
         if given.get(name) is not None:
             whole(name, given[name], least)
     screen = given.get("screen")

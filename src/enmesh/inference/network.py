@@ -51,9 +51,7 @@ class Candidate:
     lags: tuple[int, ...] = ()
     effect: float = math.nan
     partner: str = ""
-    strongest: float = field(
-        default=math.nan, compare=False
-    )  # NaN, which is not itself, where there is no other
+    strongest: float = field(default=math.nan, compare=False)  # NaN, which is not itself, where there is no other
     hidden: bool = False
 
     def __post_init__(self) -> None:
@@ -72,9 +70,7 @@ class PairTests:
     lag: tuple[float, ...] = ()
 
     @classmethod
-    def of_rows(
-        cls, names: tuple[str, ...], rows: Iterable[tuple[str, str, float, float, int, float]]
-    ) -> "PairTests":
+    def of_rows(cls, names: tuple[str, ...], rows: Iterable[tuple[str, str, float, float, int, float]]) -> "PairTests":
         """Return rows ``(source, target, te, p-value, lag, q-value)`` with positions for names."""
         place = {name: i for i, name in enumerate(names)}
         made = [(place[s], place[t], te, p, q, lag) for s, t, te, p, lag, q in rows]
@@ -233,17 +229,13 @@ class Network:
             known: Any = (*edge, *[math.nan] * 3, 1, (1,))
             known = [getattr(test, name) for name in columns] if test else known
             share = self.stability.get(">".join(edge), math.nan)
-            rated = (
-                math.isfinite(known[2]) and "events" not in self.provenance
-            )  # a rate has no partial R squared
+            rated = math.isfinite(known[2]) and "events" not in self.provenance  # a rate has no partial R squared
             robust = float(robustness(known[2])) if rated else math.nan
             more: Any = (math.nan, "", robust, math.nan, False)
             if test:
                 more = (test.effect, test.partner, robust, test.strongest, test.hidden)
             rows.append((*known, bool(known[4] <= LEVEL), share, *more))
-        frame = pd.DataFrame(
-            rows, columns=[*columns, "significant", "stability", "effect", "partner", *HIDDEN]
-        )
+        frame = pd.DataFrame(rows, columns=[*columns, "significant", "stability", "effect", "partner", *HIDDEN])
         return frame.sort_values(["te", "source", "target"], ascending=[False, True, True], ignore_index=True)
 
     @property
@@ -399,9 +391,7 @@ class Network:
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else " ".join(str(error).split())
             damaged = f"{_short(source)} is a damaged network of enmesh"
-            raise InputError(
-                f"{damaged}: {visible(reason)[:160]}; take a sound copy, or infer it again"
-            ) from None
+            raise InputError(f"{damaged}: {visible(reason)[:160]}; take a sound copy, or infer it again") from None
         return network
 
     def explain(self, source: str, target: str) -> Explanation:
@@ -435,9 +425,7 @@ class Network:
 
         data = self.series if series is None else series
         if data is None or hasattr(data, "stretches") or "events" in self.provenance:
-            raise InputError(
-                "the samples are not in memory; give the series that the network was inferred from"
-            )
+            raise InputError("the samples are not in memory; give the series that the network was inferred from")
         edges: Any = self.edges.itertuples()
         lags = {(row.source, row.target): tuple(row.lags) for row in edges}
         parents = {target: self.parents[target] for target in self.names}

@@ -59,16 +59,9 @@ def _methods(value: Any, where: str) -> None:
 
 def _criterion(value: Any, where: str) -> None:
     if not isinstance(value, dict) or not {"dims", "delays", "best", "values"} <= set(value):
-        listed(listed(MAYBE))(value, where) if isinstance(value, list) else of_kind("a table", dict)(
-            value, where
-        )
+        listed(listed(MAYBE))(value, where) if isinstance(value, list) else of_kind("a table", dict)(value, where)
         return
-    shape = {
-        "dims": listed(WHOLE),
-        "delays": listed(WHOLE),
-        "best": row(WHOLE, WHOLE),
-        "values": listed(listed(MAYBE)),
-    }
+    shape = {"dims": listed(WHOLE), "delays": listed(WHOLE), "best": row(WHOLE, WHOLE), "values": listed(listed(MAYBE))}
     parts(shape, {"method": TEXT})(value, where)
     dims, delays, (dim, delay) = value["dims"], value["delays"], value["best"]
     sizes = {len(one) for one in value["values"]}
@@ -80,15 +73,7 @@ def _criterion(value: Any, where: str) -> None:
 
 POINTS = listed(row(MAYBE, MAYBE))
 CANDIDATE = parts(
-    {
-        "source": TEXT,
-        "target": TEXT,
-        "te": MAYBE,
-        "p_value": MAYBE,
-        "q_value": MAYBE,
-        "lag": NUMBER,
-        "selected": FLAG,
-    }
+    {"source": TEXT, "target": TEXT, "te": MAYBE, "p_value": MAYBE, "q_value": MAYBE, "lag": NUMBER, "selected": FLAG}
     | {"null": listed(MAYBE)},
     {"lags": listed(NUMBER), "effect": MAYBE, "partner": TEXT, "strongest": MAYBE, "hidden": FLAG},
 )
@@ -99,27 +84,17 @@ PAIRS = parts(
 EXPLAINED = {one.name for one in fields(Explanation)}
 EVIDENCE = parts(
     {"source": TEXT, "target": TEXT},
-    dict.fromkeys(
-        ("te", "p_value", "q_value", "effect", "effect_error", "stability", "low", "high", "chance"), MAYBE
-    )
+    dict.fromkeys(("te", "p_value", "q_value", "effect", "effect_error", "stability", "low", "high", "chance"), MAYBE)
     | {name: listed(MAYBE) for name in ("lag_te", "times", "local")}
     | {"null": listed(NUMBER)}
     | {"given": listed(TEXT), "lag": NUMBER, "lags": listed(NUMBER), "scatter": POINTS, "curve": POINTS}
     | {"by_formula": FLAG, "sentence": TEXT},
 )
-ORIGIN = dict.fromkeys(
-    ("enmesh", "python", "numpy", "date", "time", "data", "every", "file", "command"), TEXT
-)
+ORIGIN = dict.fromkeys(("enmesh", "python", "numpy", "date", "time", "data", "every", "file", "command"), TEXT)
 ORIGIN |= dict.fromkeys(("nodes", "trials", "samples", "events"), WHOLE) | {"lengths": listed(WHOLE)}
 ORIGIN |= {"dt": MAYBE, "duration": NUMBER, "shown": row(NUMBER, NUMBER), "prepared": listed(TEXT)}
 NETWORK = parts(
-    {
-        "names": listed(TEXT),
-        "parents": mapped(listed(TEXT)),
-        "local": mapped(MAYBE),
-        "optimal": FLAG,
-        "bound": MAYBE,
-    }
+    {"names": listed(TEXT), "parents": mapped(listed(TEXT)), "local": mapped(MAYBE), "optimal": FLAG, "bound": MAYBE}
     | {"gap": MAYBE, "removed": listed(row(TEXT, TEXT)), "evaluated": WHOLE, "candidates": listed(CANDIDATE)}
     | {
         "options": Shape(_options, {"type": "object"}),

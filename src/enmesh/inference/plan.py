@@ -76,11 +76,7 @@ class Planner(Scores):
         if wanted.fdr is None:  # else the level follows from the tests
             self.choices.add("level", f"{self.level:.3g}", reason if wanted.level is None else "as given")
         return LinkTest(
-            max_lag=lag,
-            level=self.level,
-            context=wanted.context,
-            candidates=wanted.candidates,
-            most=wanted.most,
+            max_lag=lag, level=self.level, context=wanted.context, candidates=wanted.candidates, most=wanted.most
         )
 
     def _selected(self, score: LinkTest) -> Plan:
@@ -114,9 +110,7 @@ class Planner(Scores):
                 break
             score = replace(score, level=level)
             found = self._drivers(score)
-        self.choices.add(
-            "level", f"{score.level:.3g}", f"a false discovery rate of {fdr:g} among {self._pairs} pairs"
-        )
+        self.choices.add("level", f"{score.level:.3g}", f"a false discovery rate of {fdr:g} among {self._pairs} pairs")
         return score, found
 
     def _with_pasts(self, score: Score) -> Plan:
@@ -154,9 +148,7 @@ class Planner(Scores):
             return int(given)
         return self.choices.add("max_lag", *horizon(self.series, self.level))
 
-    def method(
-        self, estimator: Estimator, alpha: float, lags: int, score: Any = None, **how: Any
-    ) -> NonUniform:
+    def method(self, estimator: Estimator, alpha: float, lags: int, score: Any = None, **how: Any) -> NonUniform:
         """Return the selection of lagged variables that suits an estimator, sampled as a score is."""
         alpha = max(alpha, 0.5)
         if not estimator.analytic or isinstance(score, TEE):

@@ -67,9 +67,7 @@ class Run:
         self.progress = Progress.of(progress)
         self._search = None if search is None else resolve(Search, search)
         self._screen, self._max_parents = screen, None if max_parents is None else int(max_parents)
-        self._evaluators = partial(
-            Evaluator, n_jobs=n_jobs, store=store, progress=self.progress, memory=memory
-        )
+        self._evaluators = partial(Evaluator, n_jobs=n_jobs, store=store, progress=self.progress, memory=memory)
         self.choices, self.hazards = Choices(), list[str]()
         if not isinstance(series, Events):
             start_ahead(n_jobs, sum(series.lengths) * series.n_nodes)
@@ -160,8 +158,7 @@ class Run:
     def _graph_of_links(self, search: Search, drivers: tuple[Drivers, ...], allowed: Parents) -> Found:
         """Return all links that passed, or the acyclic graph that keeps most of their transfer entropy."""
         values = [
-            {j: test[0] for j, test in zip(one.sources, one.tests)}
-            | {other[0]: other[1] for other in one.others}
+            {j: test[0] for j, test in zip(one.sources, one.tests)} | {other[0]: other[1] for other in one.others}
             for one in drivers
         ]
         problem = replace(self.problem, candidates=allowed)
@@ -221,9 +218,7 @@ class Run:
 
     def _by_name(self, parents: Parents) -> dict[str, tuple[str, ...]]:
         names, place = self.series.names, self.given.index
-        found = {
-            target: sorted(map(names.__getitem__, some), key=place) for target, some in zip(names, parents)
-        }
+        found = {target: sorted(map(names.__getitem__, some), key=place) for target, some in zip(names, parents)}
         return {target: tuple(found[target]) for target in self.given.names}
 
     def _preselected(self, evaluator: Evaluator, plan: Plan) -> tuple[Parents, dict[str, Any]]:
@@ -254,9 +249,7 @@ class Run:
         dear = (i for i, sources in enumerate(allowed) if selected and len(sources) > FEW)
         bounded = any(evaluator.scorer.ceiling_tests(i, allowed[i]) for i in dear)
         ceilings = evaluator.ceilings if bounded else None
-        problem = replace(
-            self.problem, candidates=allowed, bounds=bounds, redundant=redundant, ceilings=ceilings
-        )
+        problem = replace(self.problem, candidates=allowed, bounds=bounds, redundant=redundant, ceilings=ceilings)
         while True:
             with self.progress.phase("searching"):
                 found = search.run(evaluator, replace(problem, max_parents=limit))
@@ -297,9 +290,7 @@ class Run:
             reason = f"more would be over {BUDGET_ANALYTIC:,} sets of parents for a node"
         return max(first, min(most, widest)), most, reason
 
-    def _left_out(
-        self, level: float, parents: Parents, tests: tuple[Candidate, ...], limit: int
-    ) -> list[str]:
+    def _left_out(self, level: float, parents: Parents, tests: tuple[Candidate, ...], limit: int) -> list[str]:
         """Return links to full targets that are significant given the parents kept."""
         above = ancestors(parents) if self.problem.acyclic else [0] * len(parents)
         found = []

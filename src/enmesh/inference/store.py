@@ -103,9 +103,7 @@ class Store:
     def _digest(self, question: Question, text: Any, nulls: Any) -> bytes:
         """Return the checksum of an answer; of what a damaged file may hold instead too."""
         head = repr((self._key, *_text(question), text)).encode("utf-8", "surrogateescape")
-        return hashlib.sha256(head + (nulls if isinstance(nulls, bytes) else repr(nulls).encode())).digest()[
-            :16
-        ]
+        return hashlib.sha256(head + (nulls if isinstance(nulls, bytes) else repr(nulls).encode())).digest()[:16]
 
     def close(self, error: BaseException | None = None) -> None:
         """Note how the session ended, in an error if there is one, and close the file."""
@@ -168,8 +166,7 @@ def whole_runs(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     whole = []
     for steps in groups.values():
         summed = {
-            name: sum(step[name] for step in steps)
-            for name in ("families", "tests", "answers", "computed_twice")
+            name: sum(step[name] for step in steps) for name in ("families", "tests", "answers", "computed_twice")
         }
         states = [step["status"] for step in sorted(steps, key=lambda step: str(step["last"]))]
         status = next((one for one in ("running", "stopped") if one in states), states[-1])
@@ -232,9 +229,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     if path.is_dir():
         raise InputError(f"the store {path} is a folder; give a file name such as {path / 'run.db'}")
     if path.is_symlink() and not path.exists():
-        raise InputError(
-            f"the store {path} is a link to a file that is not there; remove it or give another file"
-        )
+        raise InputError(f"the store {path} is a link to a file that is not there; remove it or give another file")
     header = b""
     try:
         if path.exists():
@@ -294,9 +289,7 @@ def _explained(path: Path) -> Iterator[None]:
             advice = f"another process has held it for {WAIT:g} s: wait for it or give another file; {kept}"
         elif "readonly" in reason or "unable to open" in reason:
             advice = "make file and folder writable, or give another file"
-        elif (
-            "full" not in reason and "I/O" not in reason
-        ):  # tables or columns that are not there, and the like
+        elif "full" not in reason and "I/O" not in reason:  # tables or columns that are not there, and the like
             raise _damaged(path, error) from error
         raise InputError(f"the store {path} cannot be written ({reason}): {advice}") from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # even messages may hold what is damaged

@@ -61,9 +61,7 @@ class Wanted:
             checked_pasts(pasts)
         for name in ("estimator", "surrogate", "alpha", "n_surrogates", "embedding"):
             if isinstance(self.score, Score) and getattr(self, name) is not None:
-                raise InputError(
-                    f"a score has its {name} already; give {name}= or a score, or the score by its name"
-                )
+                raise InputError(f"a score has its {name} already; give {name}= or a score, or the score by its name")
         if self.fdr is not None and self.level is not None:
             raise InputError("level and fdr are both given; give one of them")
         if self.by_link_test:
@@ -76,16 +74,12 @@ class Wanted:
         else:
             for name, what in (("fdr", self.fdr), ("context", self.context)):
                 if what:
-                    raise InputError(
-                        f"{name} belongs to the default test; leave score, estimator and embedding out"
-                    )
+                    raise InputError(f"{name} belongs to the default test; leave score, estimator and embedding out")
 
     def at_level(self) -> "Wanted":
         """Return what is wanted with a level in place of a confidence level that the default test was given."""
         if self.alpha is not None and 0 < self.alpha < 0.5:
-            raise InputError(
-                f"alpha={self.alpha:g} is a confidence level; give level={self.alpha:g} for an error rate"
-            )
+            raise InputError(f"alpha={self.alpha:g} is a confidence level; give level={self.alpha:g} for an error rate")
         if not self.by_link_test:
             if self.level is not None and self.alpha is None and not isinstance(self.score, Score):
                 return replace(self, alpha=round(1 - float(self.level), 12))

@@ -41,9 +41,7 @@ class Asked:
         context = score.context if by_test else ()
         reach = max([lag for lags in table.values() for lag in lags], default=1)
         self.samples = Samples.of(series, max(reach, score.max_lag) if by_test else reach)
-        always = [
-            Lagged(series.index(name), lag) for name in context for lag in range(self.samples.max_lag + 1)
-        ]
+        always = [Lagged(series.index(name), lag) for name in context for lag in range(self.samples.max_lag + 1)]
         clocks = dict(score.clocks) if by_test else {}
         self.clocks = [clocks.get(name, 0) for name in series.names]
         self.lagged = []
@@ -81,8 +79,7 @@ def with_within(network: Network, series: Series, problem: Problem | None = None
     found = tuple((names[a], names[b], value, p, q) for a, b, value, p, q in pairs)
     together = [pair for pair in pairs if pair.q_value <= LEVEL]
     marks = tuple(
-        (names[p.first], names[p.second], *_mark(network, names[p.first], names[p.second]), p.p_value)
-        for p in together
+        (names[p.first], names[p.second], *_mark(network, names[p.first], names[p.second]), p.p_value) for p in together
     )
     sentence = caution(network, pairs, names)
     network = replace(network, together=found, marks=marks)
@@ -122,10 +119,7 @@ def _with_hidden(network: Network, asked: Asked) -> Network:
 def _mark(network: Network, a: str, b: str) -> tuple[str, str]:
     """Return the mark of a pair that is not oriented, and the reason."""
     if hidden_suspected(network, a, b):
-        return (
-            "<->",
-            "feedback at one lag beside dependence within one sample: a hidden common driver does this",
-        )
+        return ("<->", "feedback at one lag beside dependence within one sample: a hidden common driver does this")
     return "---", "not oriented; within_sample=True does this where the data can tell"
 
 
@@ -141,9 +135,7 @@ def _with_edges(network: Network, asked: Asked, pairs: Sequence[Pair], problem: 
     forbidden = {(j, i) for i, some in enumerate(possible) for j in range(len(names)) if j not in some}
     forbidden |= {(b, a) for a, b in problem.required if (b, a) not in problem.required}
     edges, best, proven = oriented(asked.samples, asked.lagged, asked.clocks, pairs, frozenset(forbidden))
-    sure = {
-        (e.first, e.second) if e.mark == "-->" else (e.second, e.first): e for e in edges if e.mark != "---"
-    }
+    sure = {(e.first, e.second) if e.mark == "-->" else (e.second, e.first): e for e in edges if e.mark != "---"}
     tests = _retested(network, asked, best, sure, problem)
     marks = []
     for e in edges:
@@ -177,9 +169,7 @@ def _retested(
             for j in sources:
                 rest = [v for v in kept if v.node != j]
                 lags = at_all_lags(asked.samples, j)
-                each = [
-                    full_test(asked.samples, i, own, [*rest, *now], lags, asked.clocks[i]) for now in sets
-                ]
+                each = [full_test(asked.samples, i, own, [*rest, *now], lags, asked.clocks[i]) for now in sets]
                 tests[j] = max(each, key=lambda one: one.p_value)
             free = [j for j in sources if (j, i) not in problem.required]
             found |= {(j, i): test for j, test in tests.items()}
@@ -191,10 +181,7 @@ def _retested(
 
 
 def _merged(
-    network: Network,
-    asked: Asked,
-    tests: Mapping[tuple[int, int], Tested],
-    sure: Mapping[tuple[int, int], Oriented],
+    network: Network, asked: Asked, tests: Mapping[tuple[int, int], Tested], sure: Mapping[tuple[int, int], Oriented]
 ) -> tuple[Candidate, ...]:
     """Return the tests of all pairs: lagged ones given within-sample parents, and edges of lag 0."""
     index, level = asked.series.index, restore(network.options["score"]).level
@@ -203,9 +190,7 @@ def _merged(
         ends = index(one.source), index(one.target)
         if ends in tests:
             test = tests[ends]
-            keep = test.p_value <= level or (one.source, one.target) in map(
-                tuple, network.options["required"]
-            )
+            keep = test.p_value <= level or (one.source, one.target) in map(tuple, network.options["required"])
             lags = one.lags if test.lag in one.lags else (test.lag,)
             one = replace(one, te=test.value, p_value=test.p_value, lag=test.lag, lags=lags, selected=keep)
         if ends in left:
@@ -224,9 +209,7 @@ def _merged(
 def _at_once(one: Candidate, edge: Oriented) -> Candidate:
     """Return a pair with its edge of lag 0; of a pair with lagged links too, ``lag`` is the strongest of all."""
     if not one.selected:
-        return replace(
-            one, te=edge.value, p_value=edge.p_value, lag=0, lags=(0,), effect=math.nan, selected=True
-        )
+        return replace(one, te=edge.value, p_value=edge.p_value, lag=0, lags=(0,), effect=math.nan, selected=True)
     stronger = edge.value > one.te
     return replace(
         one,
@@ -268,9 +251,7 @@ def caution(network: Network, pairs: Sequence[Pair], names: Sequence[str]) -> st
     together = sorted((pair for pair in pairs if pair.q_value <= LEVEL), key=lambda pair: pair.p_value)
     listed = [f"{names[pair.first]} and {names[pair.second]}" for pair in together]
     said = f"within one sample: {first_few(listed, 4)} depend on each other beyond all pasts"
-    through = [
-        f"{s} -> {t}" for s, t in could_pass(network, [(names[p.first], names[p.second]) for p in together])
-    ]
+    through = [f"{s} -> {t}" for s, t in could_pass(network, [(names[p.first], names[p.second]) for p in together])]
     if not through:
         return f"{said}; a hidden common driver, or an effect faster than one sample, does this"
     return f"{said}; the links {first_few(through, 6)} could come through such a pair, or through a hidden driver"

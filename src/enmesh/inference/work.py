@@ -147,9 +147,7 @@ class _ScorerPool:
                 single_thread()  # for good in a worker, which has one core; elsewhere a with block ends it
                 # One object for the same data, whatever is asked of them, since what is known of them hangs on it.
                 known = self._series
-                self._series = series = (
-                    known if known and known.digest == payload.series.digest else payload.series
-                )
+                self._series = series = known if known and known.digest == payload.series.digest else payload.series
                 if payload.conditioned:
                     conditioned_before.setdefault(series, {}).update(payload.conditioned)
                 scorer = payload.score.bind(series)

@@ -202,9 +202,7 @@ def affordable(scorer: Any, memory: int, prefer: str) -> int:
     here = INTERPRETER + columns + WORKING * batch
     more = WORKING * batch + (INTERPRETER + columns if prefer == "processes" else 0)
     if memory < here:
-        raise InputError(
-            f"memory={memory:,} bytes is too little for one worker on this series; give at least {here:,}"
-        )
+        raise InputError(f"memory={memory:,} bytes is too little for one worker on this series; give at least {here:,}")
     return 1 if memory < here + more else int((memory - here) // more) + (prefer == "threads")
 
 

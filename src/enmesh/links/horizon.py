@@ -28,10 +28,7 @@ def horizon(series: Series, level: float) -> tuple[int, str]:
         return usual, "default; the record is too short for a look at longer lags"
     lag = _scanned(series, usual, far, level)
     if lag is None:
-        return (
-            usual,
-            "default; the recording is too large for a scan of longer lags, or its trials are too short",
-        )
+        return (usual, "default; the recording is too large for a scan of longer lags, or its trials are too short")
     if lag <= usual:
         return usual, f"default; a linear scan of lags {usual + 1} to {far} found nothing"
     if lag <= bearable:

@@ -33,9 +33,7 @@ class Known:
     ``clock`` says which functions of time are known too (`Samples.of_time`), ``bases`` how many are compared.
     """
 
-    def __init__(
-        self, samples: Samples, target: int, variables: Sequence[Lagged], clock: int, bases: int = 3
-    ):
+    def __init__(self, samples: Samples, target: int, variables: Sequence[Lagged], clock: int, bases: int = 3):
         self.samples, self.target, self.variables, self.clock = samples, target, tuple(variables), clock
         self.rows = samples.complete([Lagged(target, 0), *self.variables])
         self.n, self._most = len(self.rows), bases
@@ -43,17 +41,11 @@ class Known:
             (self._regressed(ranked) for ranked in (False, True)), key=lambda found: found[0]
         )
         self._responses: np.ndarray | None = None
-        self.told: np.ndarray | None = (
-            None  # what lagged variables say roughly, when that was asked (`promising`)
-        )
-        self.dependent: list[Lagged] | None = (
-            None  # present values that depend on what is left, when they were asked
-        )
+        self.told: np.ndarray | None = None  # what lagged variables say roughly, when that was asked (`promising`)
+        self.dependent: list[Lagged] | None = None  # present values that depend on what is left, when they were asked
 
     @classmethod
-    def of(
-        cls, samples: Samples, target: int, variables: Sequence[Lagged], clock: int, bases: int = 3
-    ) -> "Known":
+    def of(cls, samples: Samples, target: int, variables: Sequence[Lagged], clock: int, bases: int = 3) -> "Known":
         """Return the regression, kept as long as questions are about the same target."""
         made, key = samples.regressions, (target, tuple(variables), clock, bases)
         if key not in made:
@@ -81,9 +73,7 @@ class Known:
             best = place if error < SIMPLER * errors[best] else best
         return errors[best] / size * (1 / SIMPLER if ranked else 1.0), basis, found[best], ranked, best, ends
 
-    def _left_out(
-        self, basis: np.ndarray, ends: Sequence[int], y: np.ndarray
-    ) -> tuple[list[np.ndarray], list[float]]:
+    def _left_out(self, basis: np.ndarray, ends: Sequence[int], y: np.ndarray) -> tuple[list[np.ndarray], list[float]]:
         """Return residuals of y on each of the nested bases, and their mean squares when each sample is left out."""
         left, leverage, first = y, np.zeros(self.n), 0
         residuals, errors = [], []
@@ -107,11 +97,7 @@ class Known:
             bent = samples.take(samples.functions[1], variables, rows) if ranked else x * x
             parts += [bent, x[one] * x[other]]
             ends.append(ends[0] + len(x) + len(one))
-        if (
-            self._most > 2
-            and len(ends) > 1
-            and ends[1] + (len(further) + 1) * len(x) + 3 * len(one) <= largest
-        ):
+        if self._most > 2 and len(ends) > 1 and ends[1] + (len(further) + 1) * len(x) + 3 * len(one) <= largest:
             parts += [samples.take(functions, variables, rows) for functions in further]
             parts += [x**3, bent[one] * x[other], x[one] * bent[other], bent[one] * bent[other]]
             ends.append(sum(map(len, parts)))

@@ -33,10 +33,7 @@ TOGETHER = 0.05  # weight of all lags together
 SHIFTS = 100
 """Circular shifts. (AR .98, N = 200 and 500, nominal 10 per 1,000: 100 shifts 7.5; 30 shifts and a tolerance of two
 standard errors 25.)"""
-FEW, CLEAR = (
-    20,
-    1e-9,
-)  # shifts that are made first; they are enough for p-values beyond `LOOK`, and up to this
+FEW, CLEAR = (20, 1e-9)  # shifts that are made first; they are enough for p-values beyond `LOOK`, and up to this
 LOOK = 0.05  # p-value up to which shifts are made: no decision is taken on larger ones
 CAPPED = 0.99  # p-values are combined up to this (truncated Cauchy: Fang et al. 2023)
 SMALLEST = float(np.finfo(float).tiny)
@@ -109,9 +106,7 @@ def combined(p: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return np.maximum(np.arctan2(1.0, total) / np.pi, SMALLEST)
 
 
-def rungs(
-    known: Known, candidates: Sequence[Lagged], turns: Turns | None = None, joint: bool = False
-) -> list[Rung]:
+def rungs(known: Known, candidates: Sequence[Lagged], turns: Turns | None = None, joint: bool = False) -> list[Rung]:
     """Return the four rungs of every lagged variable; or, jointly or shifted in a circle, of all of them together."""
     responses, n = known.responses, known.n
     features = _features(known, candidates, turns)
@@ -194,17 +189,10 @@ def _rung(products: np.ndarray, told: np.ndarray, alive: np.ndarray, chosen: lis
         size, axes = np.linalg.eigh(products[:, chosen][:, :, chosen])
         there = size > 1e-4
         features = there.sum(1)
-        along = (
-            np.einsum("cmr,cmi->cri", axes, told)
-            * np.where(there, np.abs(size) + ~there, 1)[:, :, None] ** -0.5
-        )
+        along = np.einsum("cmr,cmi->cri", axes, told) * np.where(there, np.abs(size) + ~there, 1)[:, :, None] ** -0.5
         along *= there[:, :, None]
         explained = along.transpose(0, 2, 1) @ along
-    left = (
-        np.linalg.slogdet(np.eye(q) - explained)[1]
-        if q > 1
-        else np.log(np.maximum(1 - explained[:, 0, 0], 1e-26))
-    )
+    left = np.linalg.slogdet(np.eye(q) - explained)[1] if q > 1 else np.log(np.maximum(1 - explained[:, 0, 0], 1e-26))
     return Rung(-np.maximum(left, -60.0), features, q)
 
 
@@ -319,9 +307,7 @@ class Ladder:
         source = self.sources[place]
         if not self.joint:
             value = in_nats(known, source, value)
-        return Tested(
-            value, float(combined(every, shares)), source.lag, features * wider[rung] / (2 * known.n), rung
-        )
+        return Tested(value, float(combined(every, shares)), source.lag, features * wider[rung] / (2 * known.n), rung)
 
     def widened(self) -> Tested:
         """Return the test, of statistics divided by their means over circular shifts where these are larger."""

@@ -22,9 +22,7 @@ SLOW = 3  # slow cosines of time
 # Weights of the last sample in the two means of the squares of all nodes that follow the common volatility: memories of
 # 20 and 5 samples (RiskMetrics, 1996, has .06).
 MEMORIES = (0.05, 0.2)
-LONG = (
-    100_000  # samples that are predicted at most, evenly spread over a longer record: bounds time and memory
-)
+LONG = 100_000  # samples that are predicted at most, evenly spread over a longer record: bounds time and memory
 LEAST = 20  # samples that a regression needs, and a lag
 
 _kept: "WeakKeyDictionary[Series, dict[tuple[int, bool], Samples]]" = WeakKeyDictionary()

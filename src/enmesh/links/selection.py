@@ -17,27 +17,14 @@ import numpy as np
 
 from enmesh.embedding.lagged import Lagged
 from enmesh.links.known import SIMPLER, Known
-from enmesh.links.ladder import (
-    LOOK,
-    Ladder,
-    Tested,
-    at_all_lags,
-    by_formula,
-    by_line,
-    full_test,
-    one_by_one,
-)
+from enmesh.links.ladder import LOOK, Ladder, Tested, at_all_lags, by_formula, by_line, full_test, one_by_one
 from enmesh.links.samples import Samples
 from enmesh.links.together import acting_together, partners
 
 LOOSE = 5.0  # times the level that forward selection lets in; backward elimination judges
 OWN = (1, 2, 3, 5)  # lengths of own pasts that are compared
-TIMELY = (
-    0.95  # times the error below which a common period is known: chaos of few cycles follows one by chance
-)
-WORSE = (
-    1.05  # times the error before beyond which a variable costs more than it says: the basis became too large
-)
+TIMELY = 0.95  # times the error below which a common period is known: chaos of few cycles follows one by chance
+WORSE = 1.05  # times the error before beyond which a variable costs more than it says: the basis became too large
 MOST = 16  # lagged variables that are known at most, so that a run ends (a convention)
 PROMISING = 4  # of each rung, lagged variables that are looked at exactly in a step
 FULL = 5e6  # products of pairs, lags and samples up to which all rungs are asked of sources that were not selected
@@ -67,12 +54,7 @@ class Drivers(NamedTuple):
 
 
 def selected(
-    samples: Samples,
-    target: int,
-    candidates: Iterable[int],
-    level: float,
-    always: Sequence[Lagged],
-    most: int,
+    samples: Samples, target: int, candidates: Iterable[int], level: float, always: Sequence[Lagged], most: int
 ) -> Drivers:
     """Select the sources of a target among candidates; ``always`` is known beforehand (context)."""
     sources, (length, clock) = sorted(candidates), own_past(samples, target, always)
@@ -176,9 +158,7 @@ def _told(known: Known) -> np.ndarray:
             some = samples.rough[:, :, known.rows - lag]
             told[:, :, lag - 1], line[:, lag - 1] = some[:4] @ weights[:q].T, some[place] @ weights.T
     else:
-        earlier = np.zeros(
-            (far, len(weights), length), np.float32
-        )  # what a node at each lag is multiplied by
+        earlier = np.zeros((far, len(weights), length), np.float32)  # what a node at each lag is multiplied by
         for row, by in enumerate(weights):
             for lag in range(1, far + 1):
                 earlier[lag - 1, row, known.rows - lag] = by

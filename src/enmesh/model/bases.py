@@ -11,10 +11,7 @@ from enmesh.options import plain
 KINDS = ("linear", "quadratic", "cubic", "spline", "fine spline")
 KNOTS = {"spline": 6, "fine spline": 12}
 MOST_FOR_PRODUCTS, MOST_FOR_TRIPLES = 12, 8  # inputs; with more of them only powers of each are taken
-MARGIN, STEP = (
-    0.15,
-    0.02,
-)  # of the range of the data: how far curves go on beyond it; where their slope is taken
+MARGIN, STEP = (0.15, 0.02)  # of the range of the data: how far curves go on beyond it; where their slope is taken
 DEPENDENT = 1e-7  # share of a feature that the features before it leave; below, the feature is dropped
 
 
@@ -56,9 +53,7 @@ class Basis:
     def beyond(self, x: np.ndarray) -> np.ndarray:
         """Return which inputs ``(n, d)`` lie so far outside the data that the basis is flat there."""
         u, far = (x - self.centre) / self.scale, MARGIN * (self.high - self.low)
-        return (
-            np.zeros(u.shape, bool) if self.kind == "linear" else (u < self.low - far) | (u > self.high + far)
-        )
+        return np.zeros(u.shape, bool) if self.kind == "linear" else (u < self.low - far) | (u > self.high + far)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Return the features ``(n, F)``."""

@@ -81,16 +81,12 @@ class Effect(Drawn):
         how = "kept up" if self.hold else "of one sample"
         sure = f"{self.confidence:.0%} interval {self.low[at]:.3g} to {self.high[at]:.3g}"
         after = f"{at} sample{'s' * (at > 1)}"
-        told = (
-            f"A change of {self.source} by {self.change:g} {how} moves {self.target} by {self.total[at]:.3g}"
-        )
+        told = f"A change of {self.source} by {self.change:g} {how} moves {self.target} by {self.total[at]:.3g}"
         return f"{told} after {after} ({sure})."
 
     def __repr__(self) -> str:
         assumed = "\n".join(f"- {one}" for one in self.assumptions)
-        return (
-            f"{self.sentence}\n{self.table.to_string(float_format='{:.4g}'.format)}\nThis assumes:\n{assumed}"
-        )
+        return f"{self.sentence}\n{self.table.to_string(float_format='{:.4g}'.format)}\nThis assumes:\n{assumed}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,9 +128,7 @@ class Intervention(Drawn):
             return f"do({said}), {what.split()[0]}."
         name = str(moved.abs().idxmax())
         sure = f"{self.change_low[name].iloc[-1]:.3g} to {self.change_high[name].iloc[-1]:.3g}"
-        told = (
-            f"do({said}): nodes {what} these values. After {len(self.change)} samples {name} moves most, by"
-        )
+        told = f"do({said}): nodes {what} these values. After {len(self.change)} samples {name} moves most, by"
         return f"{told} {moved[name]:.3g} ({self.confidence:.0%} interval {sure})."
 
     def __repr__(self) -> str:
@@ -275,9 +269,7 @@ def effect(
     kept = {"total": (), "direct": tuple(others)} | {model.names[m]: (m,) for m in middle}
     ask = _Question(model, start, end, float(change), hold, horizon, only, kept, quiet=linear)
     repeats = 1 if linear else max(1, min(REPEATS, CHUNK // len(starts)))
-    worlds = _worlds(
-        model, starts, horizon, only, np.random.default_rng([seed, 3]), repeats=repeats, quiet=linear
-    )
+    worlds = _worlds(model, starts, horizon, only, np.random.default_rng([seed, 3]), repeats=repeats, quiet=linear)
     paths, far = ask.differences(worlds)
     each = {name: one.reshape(len(starts), repeats, horizon).mean(axis=1) for name, one in paths.items()}
     rng = np.random.default_rng([seed, 4])
@@ -316,9 +308,7 @@ class _Question:
         """Return total and direct effects ``(path, horizon)``."""
         return self.differences(worlds, ("total", "direct"))[0]
 
-    def differences(
-        self, worlds: Worlds, names: Sequence[str] | None = None
-    ) -> tuple[dict[str, np.ndarray], float]:
+    def differences(self, worlds: Worlds, names: Sequence[str] | None = None) -> tuple[dict[str, np.ndarray], float]:
         """Return per run the difference of the target ``(path, horizon)``, and the share of inputs out of range."""
         base = worlds.run(worlds.history)
         to = self._moved(base[:, :, self.start])
@@ -330,9 +320,7 @@ class _Question:
             return column if value is None else value[column.astype(int)]
 
         for name in self.kept if names is None else names:
-            after[name] = read(worlds.changed(base, {self.start: to}, self.hold, self.kept[name])) - read(
-                base
-            )
+            after[name] = read(worlds.changed(base, {self.start: to}, self.hold, self.kept[name])) - read(base)
         return after, self._far(to)
 
     def _moved(self, values: np.ndarray) -> np.ndarray:
@@ -381,9 +369,7 @@ def _sets(model: "Model", only: Sequence[int], rng: np.random.Generator) -> dict
     return {i: model.nodes[i].drawn(rng, DRAWS) for i in only}
 
 
-def _averages(
-    ask: _Asked, starts: np.ndarray, seed: int, params: Mapping[int, np.ndarray]
-) -> dict[str, np.ndarray]:
+def _averages(ask: _Asked, starts: np.ndarray, seed: int, params: Mapping[int, np.ndarray]) -> dict[str, np.ndarray]:
     """Return means over starts for sets of coefficients, all with the same noise: ``{name: (set, K)}``."""
     count, at_once = max(map(len, params.values())), max(1, CHUNK // len(starts))
     parts: dict[str, list[np.ndarray]] = {}
@@ -401,10 +387,7 @@ def _slopes(ask: _Asked, starts: np.ndarray, seed: int) -> dict[str, dict[int, n
     best = {i: ask.model.nodes[i].best for i in ask.only}
     nudged = {i: ask.model.nodes[i].nudged() for i in ask.only}
     sets = sum(len(one) for _, one in nudged.values())
-    some, found = (
-        _spaced(starts, int(np.clip(SLOPES // sets, *SOME_STARTS))),
-        dict[str, dict[int, np.ndarray]](),
-    )
+    some, found = (_spaced(starts, int(np.clip(SLOPES // sets, *SOME_STARTS))), dict[str, dict[int, np.ndarray]]())
     for i, (size, params) in nudged.items():
         for name, one in _averages(ask, some, seed, best | {i: params}).items():
             up, down = one[: len(size)], one[len(size) :]
@@ -422,9 +405,7 @@ def _draws(
     of both (delta method); the shape is that of results with coefficients that are drawn.
     """
     nodes, rng = {i: ask.model.nodes[i] for i in ask.only}, np.random.default_rng([seed, 6])
-    together = (
-        rows is not None and not graph and not ask.quiet and all(len(node.rows) for node in nodes.values())
-    )
+    together = rows is not None and not graph and not ask.quiet and all(len(node.rows) for node in nodes.values())
     slopes = {} if graph else _slopes(ask, starts, seed)
     made = {}
     for name, off in _averages(ask, _spaced(starts, FEW_STARTS), seed, sets).items():
@@ -464,9 +445,7 @@ def _of_sum(values: np.ndarray) -> np.ndarray:
     return n * width**2 * np.array([long_run_variance(one, ends) for one in left.T]) / (1 - steady) ** 2
 
 
-def _limits(
-    mean: np.ndarray, draws: np.ndarray, limits: tuple[float, float]
-) -> tuple[np.ndarray, np.ndarray]:
+def _limits(mean: np.ndarray, draws: np.ndarray, limits: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
     """Return low and high of draws, which hold the mean also where rounding alone moves it."""
     spread = 1e-12 * draws.std(axis=0)
     low, high = (np.quantile(draws, share, axis=0) for share in limits)
@@ -498,9 +477,7 @@ def _assemble(
     return Effect(*ends, total, low, high, *frames, confidence, notes, drawn["total"])
 
 
-def _assumptions(
-    model: "Model", told: str, linear: bool, graph: bool, only: Sequence[int]
-) -> tuple[str, ...]:
+def _assumptions(model: "Model", told: str, linear: bool, graph: bool, only: Sequence[int]) -> tuple[str, ...]:
     notes = [
         "Every link of the network is a cause, at its lag, and no hidden node drives two of the nodes.",
         "Nothing else changes: each node follows its fitted equation, whatever the others are set to.",
@@ -508,21 +485,15 @@ def _assumptions(
     if linear:
         notes.append("All equations on the way are linear: the effect is proportional to the change.")
     else:
-        notes.append(
-            f"The effect is an average over {told}; curves go on in straight lines a little beyond the data."
-        )
+        notes.append(f"The effect is an average over {told}; curves go on in straight lines a little beyond the data.")
     if len(model.noise) and any(model.noise[i, j] for i in only for j in only if i < j):
         notes.append("Noise that nodes share within one sample is not an effect of one on another.")
-    held = (
-        "coefficients and of the graph (stability)" if graph else "coefficients; the graph is taken as given"
-    )
+    held = "coefficients and of the graph (stability)" if graph else "coefficients; the graph is taken as given"
     notes.append(f"Limits hold the uncertainty of {held}.")
     return tuple(notes)
 
 
-def _graph_params(
-    model: "Model", only: Sequence[int], rng: np.random.Generator, count: int
-) -> dict[int, np.ndarray]:
+def _graph_params(model: "Model", only: Sequence[int], rng: np.random.Generator, count: int) -> dict[int, np.ndarray]:
     """Return sets of coefficients of graphs whose links are there as often as their stability says.
 
     Coefficients of a graph without a link are those of a fit without it, in the features of the whole.
@@ -541,15 +512,11 @@ def _graph_params(
         made[i] = np.zeros((count, len(node.beta)))
         for case in np.unique(there, axis=0):
             rows = np.flatnonzero((there == case).all(axis=1))
-            made[i][rows] = _without(
-                model, data, i, {s for s, keep in zip(ends, case) if not keep}, rng, len(rows)
-            )
+            made[i][rows] = _without(model, data, i, {s for s, keep in zip(ends, case) if not keep}, rng, len(rows))
     return made
 
 
-def _without(
-    model: "Model", data: Data, i: int, gone: set[int], rng: np.random.Generator, count: int
-) -> np.ndarray:
+def _without(model: "Model", data: Data, i: int, gone: set[int], rng: np.random.Generator, count: int) -> np.ndarray:
     """Return coefficients of a node fitted without some sources, in the features of the node with all of them."""
     node: Any = model.nodes[i]
     if not gone:

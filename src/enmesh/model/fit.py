@@ -123,9 +123,7 @@ def fitted(
 
     ``own_past`` and ``basis`` take the place of what is chosen; ``only`` these targets are fitted.
     """
-    refuse_if(
-        basis is not None and basis not in KINDS, f"basis={basis!r} is not known; use {', '.join(KINDS)}"
-    )
+    refuse_if(basis is not None and basis not in KINDS, f"basis={basis!r} is not known; use {', '.join(KINDS)}")
     longest = max((lag for pairs in links.values() for _, lag in pairs), default=1)
     samples = len(data.values)
     own = whole("own_past", own_past, 0) if own_past is not None else None
@@ -158,13 +156,7 @@ def _terms(data: Data, pairs: Sequence[tuple[int, int]], table: bool) -> tuple[T
 
 
 def _fit_curve(
-    data: Data,
-    target: int,
-    terms: tuple[Term, ...],
-    rows: np.ndarray,
-    own: int | None,
-    most: int,
-    basis: str | None,
+    data: Data, target: int, terms: tuple[Term, ...], rows: np.ndarray, own: int | None, most: int, basis: str | None
 ) -> Curve:
     y = data.values[rows, target]
     refuse_if(np.ptp(y) == 0, f"{data.names[target]} does not change; leave it out")
@@ -177,9 +169,7 @@ def _fit_curve(
         if best is None or _predicts_better(errors, loss):
             best, errors = found, loss
     if best is None:
-        raise InputError(
-            f"too few samples to fit {data.names[target]} by the {basis} basis; use a simpler one"
-        )
+        raise InputError(f"too few samples to fit {data.names[target]} by the {basis} basis; use a simpler one")
     return _with_spread(data, target, rows, *best)
 
 
@@ -217,13 +207,7 @@ def _best_own_past(
 
 
 def _with_spread(
-    data: Data,
-    target: int,
-    rows: np.ndarray,
-    terms: tuple[Term, ...],
-    base: Basis,
-    fit: LeastSquares,
-    own: int,
+    data: Data, target: int, rows: np.ndarray, terms: tuple[Term, ...], base: Basis, fit: LeastSquares, own: int
 ) -> Curve:
     """Return the node with a spread that depends on inputs where it does, and its coefficients weighted by that."""
     y, x = data.values[rows, target], inputs(data.values, rows, terms)
@@ -291,13 +275,7 @@ def _spread(features: np.ndarray, left: np.ndarray) -> np.ndarray:
 
 
 def _fit_table(
-    data: Data,
-    target: int,
-    terms: tuple[Term, ...],
-    rows: np.ndarray,
-    own: int | None,
-    most: int,
-    basis: str | None,
+    data: Data, target: int, terms: tuple[Term, ...], rows: np.ndarray, own: int | None, most: int, basis: str | None
 ) -> Table:
     tried = range(min(most, LONGEST_TABLE) + 1) if own is None else (own,)
     y, r = data.values[rows, target].astype(np.int64), len(data.states[target])
@@ -317,9 +295,7 @@ def _fit_table(
             advice = "choose fewer parents or states"
             raise InputError(f"{data.names[target]} has {cells:.3g} situations of its parents; {advice}")
         shape = (int(cells), r)
-        made = Table(
-            terms=every, cuts=cuts, sizes=sizes, counts=np.zeros(shape), own=past, n=len(y), r2=np.nan
-        )
+        made = Table(terms=every, cuts=cuts, sizes=sizes, counts=np.zeros(shape), own=past, n=len(y), r2=np.nan)
         codes = made.situations(x) * r + y
         made.counts[:] = np.bincount(codes, minlength=made.counts.size).reshape(shape)
         made.__dict__.update(rows=rows, seen=codes)

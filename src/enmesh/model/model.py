@@ -125,8 +125,7 @@ class Model:
         graph.add_nodes_from(range(len(self.names)))
         graph.add_edges_from((s, t) for t, pairs in self.links.items() for s, lag in pairs if lag == 0)
         refuse_if(
-            not nx.is_directed_acyclic_graph(graph),
-            "links within one sample form a cycle; leave one of them out",
+            not nx.is_directed_acyclic_graph(graph), "links within one sample form a cycle; leave one of them out"
         )
         return tuple(nx.lexicographical_topological_sort(graph))
 
@@ -202,9 +201,7 @@ class Model:
         if series is not None:
             data = self.data(series)
             rows = data.complete(data.rows(self.span - 1), self.span)
-            refuse_if(
-                not len(rows), f"every run of samples without a gap is too short; give {self.span} or more"
-            )
+            refuse_if(not len(rows), f"every run of samples without a gap is too short; give {self.span} or more")
             chosen = rows[np.unique(np.linspace(0, len(rows) - 1, most).astype(int))]
             told = f"{len(chosen)} states of the recording"
             return data.histories(chosen, self.span), told, chosen if own else None
@@ -234,9 +231,7 @@ class Model:
 
         return skill(self, series, **how)
 
-    def effect(
-        self, source: str, target: str, change: float = 1.0, horizon: int = 10, **how: Any
-    ) -> "Effect":
+    def effect(self, source: str, target: str, change: float = 1.0, horizon: int = 10, **how: Any) -> "Effect":
         """Return by how much a change of one node moves another, at each horizon: see `effects.effect`."""
         from enmesh.model.effects import effect
 
@@ -280,9 +275,7 @@ class Model:
             "digest": self.digest,
             "dt": self.dt,
             "states": {self.names[i]: list(known) for i, known in self.states.items()},
-            "links": [
-                (self.names[s], self.names[t], lag) for t, all_ in self.links.items() for s, lag in all_
-            ],
+            "links": [(self.names[s], self.names[t], lag) for t, all_ in self.links.items() for s, lag in all_],
             "stability": self.stability,
             "noise": [(self.names[i], self.names[j], plain(self.noise[i, j], 6)) for i, j in pairs],
             "recent": plain(self.recent[-self.span :], DIGITS),
@@ -309,9 +302,7 @@ class Model:
         except (ValueError, RecursionError) as error:
             raise InputError(f"{where} is not JSON: {error}") from None
         if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise InputError(
-                f"{where} is not a model of enmesh (no {FORMAT!r} in it); give a file of Model.to_json"
-            )
+            raise InputError(f"{where} is not a model of enmesh (no {FORMAT!r} in it); give a file of Model.to_json")
         try:
             return _revived(data)
         except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:

@@ -125,9 +125,7 @@ class Curve:
     def from_dict(cls, data: dict[str, Any]) -> "Curve":
         """Return what `to_dict` wrote."""
         size = len(data["beta"])
-        arrays: dict[str, Any] = {
-            name: np.array(data[name], float) for name in ("beta", "gamma", "quantiles")
-        }
+        arrays: dict[str, Any] = {name: np.array(data[name], float) for name in ("beta", "gamma", "quantiles")}
         root = np.array(data["root"], float).reshape(size, size)
         numbers: dict[str, Any] = {"own": int(data["own"]), "n": int(data["n"])}
         numbers |= {name: float(data[name]) for name in ("sigma", "r2")}
@@ -241,9 +239,7 @@ class Table:
             counts[int(row)] = seen
         cuts = tuple(tuple(map(float, one)) for one in data["cuts"])
         numbers: dict[str, Any] = {"own": int(data["own"]), "n": int(data["n"]), "r2": float(data["r2"])}
-        return cls(
-            terms=_terms(data), cuts=cuts, sizes=tuple(map(int, data["sizes"])), counts=counts, **numbers
-        )
+        return cls(terms=_terms(data), cuts=cuts, sizes=tuple(map(int, data["sizes"])), counts=counts, **numbers)
 
 
 def _terms(data: dict[str, Any]) -> tuple[Term, ...]:

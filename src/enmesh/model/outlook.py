@@ -20,9 +20,7 @@ DRAWS = 40  # sets of coefficients that the data do not exclude
 def level_of(confidence: Any) -> tuple[float, float]:
     """Return the two shares that limits of a confidence stand at."""
     if not (isinstance(confidence, (int, float)) and 0 < confidence < 1):
-        raise InputError(
-            f"confidence={confidence!r} is not possible; give a number between 0 and 1, such as 0.95"
-        )
+        raise InputError(f"confidence={confidence!r} is not possible; give a number between 0 and 1, such as 0.95")
     return (1 - confidence) / 2, (1 + confidence) / 2
 
 
@@ -64,9 +62,7 @@ class Forecast(Drawn):
     past: "pd.DataFrame"
 
     def __repr__(self) -> str:
-        return (
-            f"Forecast({len(self.mean)} steps of {', '.join(self.mean.columns[:8])}; {self.confidence:.0%})"
-        )
+        return f"Forecast({len(self.mean)} steps of {', '.join(self.mean.columns[:8])}; {self.confidence:.0%})"
 
 
 def named(model: "Model", values: np.ndarray) -> tuple[list[str], np.ndarray]:
@@ -88,13 +84,7 @@ def named(model: "Model", values: np.ndarray) -> tuple[list[str], np.ndarray]:
 
 
 def forecast(
-    model: "Model",
-    series: Any = None,
-    horizon: int = 10,
-    *,
-    confidence: float = 0.95,
-    paths: int = 2000,
-    seed: int = 0,
+    model: "Model", series: Any = None, horizon: int = 10, *, confidence: float = 0.95, paths: int = 2000, seed: int = 0
 ) -> Forecast:
     """Return what comes after the last sample of a recording, or of the data that were fitted.
 

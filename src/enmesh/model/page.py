@@ -75,9 +75,7 @@ def _owners(model: Model) -> list[int]:
 def _predicts(model: Model) -> list[list[Any]]:
     """Return per node the share that its own past predicts, and that its parents predict with it (leave one out)."""
     alone = fitted(model.data(model.series), dict.fromkeys(range(len(model.names)), ()))
-    return [
-        [model.names[i], *plain((alone[i].r2, node.r2), DIGITS)] for i, node in sorted(model.nodes.items())
-    ]
+    return [[model.names[i], *plain((alone[i].r2, node.r2), DIGITS)] for i, node in sorted(model.nodes.items())]
 
 
 def _parts(network: Any) -> dict[str, list[Any]]:

@@ -310,15 +310,11 @@ def parts(
     name = series.names[series.index(target)]
     refuse_if(name in ends, f"{name} is the target and a source; name other sources")
     refuse_if(
-        estimator not in (None, *ESTIMATORS),
-        f"estimator={estimator!r} is not known; use {', '.join(ESTIMATORS)}",
+        estimator not in (None, *ESTIMATORS), f"estimator={estimator!r} is not known; use {', '.join(ESTIMATORS)}"
     )
     refuse_if(rule not in RULES, f"rule={rule!r} is not known; use 'lattice' or 'surd'")
     samples, used, kind, given = _sampled(series, ends, name, network, estimator)
-    refuse_if(
-        rule == "surd" and used != "states",
-        "rule='surd' is for states; cut the series into bins (discretise)",
-    )
+    refuse_if(rule == "surd" and used != "states", "rule='surd' is for states; cut the series into bins (discretise)")
     measure = _measure(used, kind, rule)
     found, count = measure(samples), whole("n_surrogates", n_surrogates, 19)
     null = _shifted(samples, measure, found, count, seed)
@@ -336,9 +332,7 @@ def _measure(used: str, kind: str, rule: str) -> Callable[[_Samples], dict[Atom,
     return known[used]
 
 
-def measured(
-    series: Series, sources: Sequence[str], target: str, network: Any
-) -> list[tuple[str, str, float]]:
+def measured(series: Series, sources: Sequence[str], target: str, network: Any) -> list[tuple[str, str, float]]:
     """Return part, kind and nats of what sources tell of a target, without tests and limits."""
     samples, used, kind, _ = _sampled(series, sources, target, network, None)
     found = _measure(used, kind, "lattice")(samples)
@@ -365,9 +359,7 @@ def _table(
         between = value + np.quantile(off, low), value + np.quantile(off, high)
         reached = null[atom] >= value - ROUNDING if kind_of(atom) != UNIQUE else value - off <= ROUNDING
         reached |= value <= 0
-        rows.append(
-            (_words(atom, ends), kind_of(atom), value, *between, (1 + int(reached.sum())) / (1 + count))
-        )
+        rows.append((_words(atom, ends), kind_of(atom), value, *between, (1 + int(reached.sum())) / (1 + count)))
     frame = pd.DataFrame(rows, columns=["part", "kind", "value", "low", "high", "p_value"])
     rank = frame.kind.map({REDUNDANT: 0, UNIQUE: 1, SYNERGISTIC: 2})
     return frame.iloc[np.argsort(rank.to_numpy(), kind="stable")].reset_index(drop=True)
@@ -377,9 +369,7 @@ def _sampled(
     series: Series, ends: Sequence[str], target: str, network: Any, estimator: str | None
 ) -> tuple[_Samples, str, str, list[str]]:
     """Return the samples, the estimator, the basis of the target, and the names that are given."""
-    lags = (
-        {} if network is None else {(e.source, e.target): tuple(e.lags) for e in network.edges.itertuples()}
-    )
+    lags = {} if network is None else {(e.source, e.target): tuple(e.lags) for e in network.edges.itertuples()}
     given = [] if network is None else [one for one in network.parents[target] if one not in ends]
     data = Data.of(series)
     at = {name: i for i, name in enumerate(series.names)}
@@ -391,9 +381,7 @@ def _sampled(
     used = estimator or ("states" if all_states else "basis" if curved else "gaussian")
     if (used == "states") != all_states:
         told = "counting needs states throughout" if used == "states" else f"{target} is states"
-        raise InputError(
-            f"{told}; use series.discretise() for estimator='states', and measurements for the others"
-        )
+        raise InputError(f"{told}; use series.discretise() for estimator='states', and measurements for the others")
     kind = node.basis.kind if isinstance(node, Curve) and curved else KINDS[1]
     longest = max([node.own, *(lag for _, lag in links[at[target]])])
     rows = data.complete(data.rows(longest), longest + 1)
@@ -414,11 +402,7 @@ def _sampled(
 
 
 def _shifted(
-    samples: _Samples,
-    measure: Callable[[_Samples], dict[Atom, float]],
-    found: Mapping[Atom, float],
-    n: int,
-    seed: int,
+    samples: _Samples, measure: Callable[[_Samples], dict[Atom, float]], found: Mapping[Atom, float], n: int, seed: int
 ) -> dict[Atom, np.ndarray]:
     """Return the parts with all sources but the strongest shifted in time, each by itself."""
     from enmesh.surrogates import CircularShift
@@ -427,10 +411,7 @@ def _shifted(
     alone = [sum(value for atom, value in found.items() if _below(atom, ((i,),))) for i in range(k)]
     weaker = [i for i in range(k) if i != int(np.argmax(alone))]
     starts = np.unique(samples.starts)
-    draws = [
-        CircularShift().plan(samples.x[i], samples.z, starts=starts, span=1)(seed * 8 + i, 0, n)
-        for i in weaker
-    ]
+    draws = [CircularShift().plan(samples.x[i], samples.z, starts=starts, span=1)(seed * 8 + i, 0, n) for i in weaker]
     made = [measure(samples.shifted(weaker, rows)) for rows in zip(*draws)]
     return {atom: np.array([one[atom] for one in made]) for atom in found}
 

@@ -218,9 +218,7 @@ class Power(Drawn):
         import pandas as pd
 
         n = self.used_samples
-        known = {
-            test: math.nan if n is None else test.smallest(self.share, n) for test in {*self.links.values()}
-        }
+        known = {test: math.nan if n is None else test.smallest(self.share, n) for test in {*self.links.values()}}
         rows = [(*ends, test.dof, known[test]) for ends, test in self.links.items()]
         return pd.DataFrame(rows, columns=["source", "target", "dof", "smallest"])
 
@@ -248,9 +246,7 @@ class Power(Drawn):
         if te is not None:
             top = self.samples_needed(te)
             grid = np.unique(np.geomspace(max(top / 8, self.span + 5), 3 * top, 60).astype(int))
-            return pd.Series(
-                [self.of(te, int(n)) for n in grid], pd.Index(grid, name="samples"), name="power"
-            )
+            return pd.Series([self.of(te, int(n)) for n in grid], pd.Index(grid, name="samples"), name="power")
         nats = np.geomspace(self.smallest / 20, self.smallest * 4, 60)
         return pd.Series([self.of(float(one)) for one in nats], pd.Index(nats, name="te"), name="power")
 
@@ -265,9 +261,7 @@ class Power(Drawn):
                 f"probability of {self.share:.0%} ({how}); weaker ones may be missed."
             )
         elif self.samples is not None:
-            parts.append(
-                f"With {self.samples:,} samples no link is found with a probability of {self.share:.0%}."
-            )
+            parts.append(f"With {self.samples:,} samples no link is found with a probability of {self.share:.0%}.")
         if self.te is not None:
             told = f"A linear link of {self.te:g} nats is found with a probability of {self.share:.0%} from"
             parts.append(f"{told} {self.samples_needed():,} samples on{'' if parts else f' ({how})'}.")
@@ -300,9 +294,7 @@ class SimulatedPower(Drawn):
         """
         from scipy.special import ndtri
 
-        rows = self.table[(self.table.source == source) & (self.table.target == target)].sort_values(
-            "samples"
-        )
+        rows = self.table[(self.table.source == source) & (self.table.target == target)].sort_values("samples")
         refuse_if(not len(rows), f"{source} > {target} was not simulated; name it in links=")
         half = 0.5 / self.repetitions
         power = np.maximum.accumulate(ndtri(rows.power.clip(half, 1 - half).to_numpy()))
@@ -415,8 +407,7 @@ class _Usual(NamedTuple):
         own = whole("own_past", own, 0)
         if target:
             refuse_if(
-                not source or 0 in others,
-                "measurements that drive states have no known null; pass a fitted model",
+                not source or 0 in others, "measurements that drive states have no known null; pass a fitted model"
             )
             dof = (target - 1) * (source - 1) * target**own * math.prod(others)
             return Test(dof=dof, used=0, level=self.level / self.lags, states=True)
@@ -503,8 +494,7 @@ def _of_network(
     known, score = network.provenance, network.options.get("score") or {}
     samples = known.get("samples")
     refuse_if(
-        not isinstance(samples, int) or "events" in known,
-        "the network has no number of samples; give the recording",
+        not isinstance(samples, int) or "events" in known, "the network has no number of samples; give the recording"
     )
     alpha = score.get("alpha")
     level = level or score.get("level") or (round(1 - alpha, 12) if isinstance(alpha, float) else None)
@@ -541,10 +531,7 @@ def _simulated(
     ends = list(model.lags) if links is None else list(links)
     refuse_if(not ends, "the model has no links; name some that are in it with links=")
     unknown = [f"{s} > {t}" for s, t in ends if (s, t) not in model.lags]
-    refuse_if(
-        unknown,
-        f"the model has no link {listed(unknown)}; it has {listed(f'{s} > {t}' for s, t in model.lags)}",
-    )
+    refuse_if(unknown, f"the model has no link {listed(unknown)}; it has {listed(f'{s} > {t}' for s, t in model.lags)}")
     tried = tuple(samples) if samples is not None else (100, 200, 400, 800, 1600)
     rows = []
     for source, target in ends:
@@ -565,10 +552,7 @@ def _how(model: "Model", source: str, target: str, used: _Usual, test: Any) -> d
     """Return the words by which a link is tested: as `infer` does, or by an estimator at the lags of the model."""
     given = [p for p in model.parents[target] if p != source]
     if test == (None, None):
-        return {
-            "given": given,
-            "max_lag": max(used.lags, *(lag for each in model.lags.values() for lag in each)),
-        }
+        return {"given": given, "max_lag": max(used.lags, *(lag for each in model.lags.values() for lag in each))}
     from enmesh.estimators import Estimator, Gaussian
 
     lags: dict[Any, Any] = {(a, b): each for (a, b), each in model.lags.items() if b == target}
@@ -588,7 +572,5 @@ def _explained(model: "Model", source: str, target: str) -> float:
     rows = data.complete(data.rows(model.span), model.span + 1)
     rows = rows[rows >= max([model.span, *(term.lag for term in less.terms)])]
     y = data.values[rows, i]
-    densities = [
-        node.log_density(inputs(data.values, rows, node.terms), y) for node in (model.nodes[i], less)
-    ]
+    densities = [node.log_density(inputs(data.values, rows, node.terms), y) for node in (model.nodes[i], less)]
     return float(np.mean(densities[0] - densities[1]))

@@ -121,16 +121,13 @@ def skill(
     rows = data.complete(data.rows(model.span), model.span + 1)
     cuts = np.linspace(first * len(rows), len(rows), whole("origins", origins, 1) + 1).astype(int)
     refuse_if(
-        cuts[0] < 20 or np.diff(cuts).min() < 2,
-        f"too few samples to judge: {len(rows)}; give more, or fewer origins",
+        cuts[0] < 20 or np.diff(cuts).min() < 2, f"too few samples to judge: {len(rows)}; give more, or fewer origins"
     )
     for start, stop in zip(cuts[:-1], cuts[1:]):
         judge.fold(data, rows[start], rows[start:stop])
     seen = bool(model.digest) and given.digest == model.digest
     if seen:
-        hazard(
-            "the graph was inferred from the samples that it predicts here; infer it from the first part of them"
-        )
+        hazard("the graph was inferred from the samples that it predicts here; infer it from the first part of them")
     return judge.result(len(rows) - int(cuts[0]), origins, seen)
 
 

@@ -146,9 +146,7 @@ def _room(n: int) -> Room:
 
     (found, seen), (y, z) = np.empty((2, n), np.int32), np.empty((2, n), np.int16)
     away, heads, stack = np.empty(n), np.empty(n + 2, np.int32), np.empty(STACK, np.int64)
-    return Room(
-        empty_list(), empty_list(), found, away, y, z, heads, seen, stack, np.empty(3 * n + 3, np.int64)
-    )
+    return Room(empty_list(), empty_list(), found, away, y, z, heads, seen, stack, np.empty(3 * n + 3, np.int64))
 
 
 @part
@@ -280,9 +278,7 @@ def _refine(points, x, here, base, p, room, total, k, algorithm, lanes):
             h = m * k + k - 1
             if away > best[h] or (away == best[h] and who[h] >= 0 and rank > order[row[who[h]]]):
                 continue
-            while h > m * k and (
-                best[h - 1] > away or (best[h - 1] == away and order[row[who[h - 1]]] > rank)
-            ):
+            while h > m * k and (best[h - 1] > away or (best[h - 1] == away and order[row[who[h - 1]]] > rank)):
                 best[h], who[h] = best[h - 1], who[h - 1]
                 h -= 1
             best[h], who[h] = away, f

@@ -66,9 +66,7 @@ class Score(Method, ABC):
     def bind(self, series: Series) -> "Scorer[Any]":
         """Return the scorer of this series."""
         if isinstance(series, Events) and not self.takes_events:
-            raise InputError(
-                f"{type(self).__name__} is not made for events; use TEE(estimator=PointProcess())"
-            )
+            raise InputError(f"{type(self).__name__} is not made for events; use TEE(estimator=PointProcess())")
         return self.with_embedding(series)._scorer(series)
 
     def with_embedding(self, series: Series) -> "Score":

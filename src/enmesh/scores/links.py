@@ -109,9 +109,7 @@ class LinkScorer(Scorer[LinkTest]):
     def __init__(self, score: LinkTest, series: Series):
         self.score, self.series = score, series
         self.samples = Samples.of(series, score.max_lag)
-        self._always = [
-            Lagged(series.index(name), lag) for name in score.context for lag in range(score.max_lag + 1)
-        ]
+        self._always = [Lagged(series.index(name), lag) for name in score.context for lag in range(score.max_lag + 1)]
         self._clocks = {series.index(name): clock for name, clock in score.clocks}
         self._allowed = {series.index(name): series.indices(found) for name, found in score.candidates}
         self._selected: dict[int, Drivers] = {}
@@ -216,9 +214,7 @@ class LinkScorer(Scorer[LinkTest]):
         found = full_test(self.samples, target, own, known, lags, clock, joint)
         return Significance(found.value, found.p_value, np.empty(0), found.mean, None if joint else found.lag)
 
-    def local(
-        self, sources: Sequence[int], target: int, given: Sequence[int]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def local(self, sources: Sequence[int], target: int, given: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """Return the value of a link sample by sample, and the samples that are predicted."""
         own, past, lags, clock, joint = self._question(sources, target, given)
         known = Known.of(self.samples, target, [*own, *sorted(past)], clock)

@@ -229,9 +229,7 @@ class Residuals:
         return (e @ square / n / size).reshape(k, d).mean(axis=1)
 
 
-def shifted_products(
-    moving: np.ndarray, still: np.ndarray, starts: np.ndarray, shifts: np.ndarray
-) -> np.ndarray:
+def shifted_products(moving: np.ndarray, still: np.ndarray, starts: np.ndarray, shifts: np.ndarray) -> np.ndarray:
     """Return the products of each of ``moving (a, n)``, shifted around the end of each trial, with ``still (b, n)``.
 
     By Fourier transforms, ``(shifts, a, b)``: all shifts at once. Lengths with large prime factors take long to

@@ -78,9 +78,7 @@ class Exact(Search):
             # By its ceiling alone something in it was the best; the graph is, once nothing in it is.
             memo.ask(enumerate(parents))
             table = [_with_scores(memo, node, choices) for node, choices in enumerate(table)]
-        table = [
-            [c for c in choices if (node, c.parents) in memo.scores] for node, choices in enumerate(table)
-        ]
+        table = [[c for c in choices if (node, c.parents) in memo.scores] for node, choices in enumerate(table)]
         parents = settle_ties(table, parents)
         score = fsum(memo.local(parents))
         lost = fsum(memo.local(free)) - score

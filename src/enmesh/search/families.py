@@ -114,9 +114,7 @@ def generate(
     size = 0
     while any(growth.front for growth in growths):
         sets = {(growth.target, growth.full(added)): added for growth in growths for added in growth.front}
-        dear = [
-            family for family in sets if sets[family] and family[0] in reached and family not in memo.scores
-        ]
+        dear = [family for family in sets if sets[family] and family[0] in reached and family not in memo.scores]
         for family, most in zip(dear, problem.ceilings(dear) if problem.ceilings else ()):
             if floors is None and most >= reached[family[0]]:
                 continue

@@ -36,9 +36,7 @@ class Program:
     """The integer program of a part, with the cuts found so far; some graph's loss is ``most``."""
 
     def __init__(self, part: Part, most: float):
-        from scipy.sparse import (
-            csr_array,
-        )  # here, as below: the help of the command line needs the module, not scipy
+        from scipy.sparse import csr_array  # here, as below: the help of the command line needs the module, not scipy
 
         losses = [part.losses(node) for node in range(len(part))]
         self.part, self.scale = part, RANGE / most
@@ -185,9 +183,7 @@ def grown_clusters(program: Program, x: np.ndarray) -> list[int]:
     return [mask(np.flatnonzero(row).tolist()) for row in best[np.argsort(lowest, kind="stable")]]
 
 
-def tighten(
-    program: Program, order: Order, slack: float, deadline: float, rng: Generator
-) -> tuple[Order, float]:
+def tighten(program: Program, order: Order, slack: float, deadline: float, rng: Generator) -> tuple[Order, float]:
     """Add broken cuts to the linear relaxation until none is left or they no longer help; return best order and bound.
 
     Choices that the bound rules out are dropped on the way; ``slack`` is the loss that counts as rounding.

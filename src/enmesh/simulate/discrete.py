@@ -17,9 +17,7 @@ States = int | Mapping[str, int]
 Table = Callable[[str, int, np.random.Generator], np.ndarray]
 
 
-def boolean(
-    graph: Any, n: int, *, rule: str = "xor", flip: float = 0.1, seed: int = 0, burn_in: int = 100
-) -> Series:
+def boolean(graph: Any, n: int, *, rule: str = "xor", flip: float = 0.1, seed: int = 0, burn_in: int = 100) -> Series:
     """Simulate a noisy Boolean network: a rule of the parents' states, turned over with probability ``flip``.
 
     Parameters

@@ -12,11 +12,7 @@ from enmesh.options import whole
 from enmesh.simulate.graphs import Graph, links_of, per_link, per_node, require_number
 
 # Of each kind: strength, delay and width of a link, and the rates of nodes without and with drivers.
-USUAL = {
-    "bump": (5.0, 0.5, 0.1, 1.0, 0.5),
-    "hawkes": (0.6, 0.0, 0.2, 1.0, 0.5),
-    "copies": (1.0, 0.25, 0.05, 1.0, 0.0),
-}
+USUAL = {"bump": (5.0, 0.5, 0.1, 1.0, 0.5), "hawkes": (0.6, 0.0, 0.2, 1.0, 0.5), "copies": (1.0, 0.25, 0.05, 1.0, 0.0)}
 # Events for which there is room, beyond which a process is taken to explode.
 MOST = 5_000_000
 

@@ -123,9 +123,7 @@ def _as_lags(coefficients: ArrayLike | None) -> np.ndarray:
         lags = np.empty(0)
     lags = lags[None] if lags.ndim == 2 else lags
     if lags.ndim != 3 or lags.shape[1] != lags.shape[2] or lags.size == 0 or not np.isfinite(lags).all():
-        raise InputError(
-            "coefficients are no such matrix; give finite numbers of shape (M, M) or (lags, M, M)"
-        )
+        raise InputError("coefficients are no such matrix; give finite numbers of shape (M, M) or (lags, M, M)")
     return lags
 
 

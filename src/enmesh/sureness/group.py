@@ -107,16 +107,8 @@ def group(
     how: dict[str, Any] = {"n_jobs": n_jobs, "store": store, "progress": progress}
     network = infer(everyone, seed=seed, **how, **options)
     score, parents = restore(network.options["score"]), units.parents_in([network])
-    given = [
-        (name, one.select(everyone.names), score, parents, seed, options)
-        for name, one in zip(called, prepared)
-    ]
-    asked = {
-        "type": "group",
-        "network": network.options["score"],
-        "seed": seed,
-        "options": describe(dict(options)),
-    }
+    given = [(name, one.select(everyone.names), score, parents, seed, options) for name, one in zip(called, prepared)]
+    asked = {"type": "group", "network": network.options["score"], "seed": seed, "options": describe(dict(options))}
     about = {"data": everyone.digest, "names": list(everyone.names), "score": asked}
     about["code"] = f"{__version__}/{FORMAT}"
     found = in_order(_of_one, given, description=about, what="subjects", **how)
@@ -138,15 +130,11 @@ def _called(labels: Sequence[str] | None, subjects: Sequence[Series]) -> list[st
     return known
 
 
-def _of_one(
-    name: str, series: Series, score: Any, parents: Any, seed: int, options: dict[str, Any]
-) -> list[Any]:
+def _of_one(name: str, series: Series, score: Any, parents: Any, seed: int, options: dict[str, Any]) -> list[Any]:
     """Return a subject's transfer entropies less chance, and the links of its own network, as plain data."""
     try:
         alone = infer(series, seed=seed, n_jobs=1, progress=False, **options)
-        found: list[Any] = plain(
-            [units.tests_of(series, score, parents, None)[2], alone.adjacency.astype(float)]
-        )
+        found: list[Any] = plain([units.tests_of(series, score, parents, None)[2], alone.adjacency.astype(float)])
     except InputError as error:
         raise InputError(f"subject {name}: {error}") from None
     return found

@@ -139,9 +139,7 @@ def _analytic(transfers: Transfers, ends: Ends, level: float) -> Interval:
     return _limits(float(local.mean()), local, transfers.blocks.starts, dof, free, level)
 
 
-def _limits(
-    value: float, local: np.ndarray, starts: np.ndarray, dof: float, free: float, level: float
-) -> Interval:
+def _limits(value: float, local: np.ndarray, starts: np.ndarray, dof: float, free: float, level: float) -> Interval:
     """Return limits by noncentral chi-square on Fisher's scale, wider for samples that depend on each other."""
     from scipy.special import chndtr, chndtrinc
 

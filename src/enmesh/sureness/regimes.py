@@ -79,9 +79,7 @@ class Regimes(Reported):
         smallest length that fit into both, which is about the number of independent places for it.
         """
         if not 0 <= change < len(self.change_points):
-            raise InputError(
-                f"change={change} is not possible; there are {len(self.change_points)} change points"
-            )
+            raise InputError(f"change={change} is not possible; there are {len(self.change_points)} change points")
         before, after = self.bounds[change], self.bounds[change + 1]
         first, second = (cut(self.series, *bounds) for bounds in (before, after))
         found = compare(first, second, n_permutations, **{**self.options, **options})
@@ -139,9 +137,7 @@ def regimes(
     samples = sum(series.lengths)
     least = shortest_of(samples) if shortest is None else whole("shortest", shortest, 40)
     if samples < 2 * least:
-        raise InputError(
-            f"{samples} samples are too few for two regimes of {least}; give a smaller shortest="
-        )
+        raise InputError(f"{samples} samples are too few for two regimes of {least}; give a smaller shortest=")
     found = _Stretch(series, 0, samples, level, least, {**options, "progress": progress})
     leaves = found.leaves()
     splits = sorted(found.splits())
@@ -173,9 +169,7 @@ def cut(series: Series, first: int, last: int) -> Series:
 class _Stretch:
     """A stretch of the record: its network, the test for a change, and the two parts where there is one."""
 
-    def __init__(
-        self, series: Series, first: int, last: int, level: float, least: int, options: dict[str, Any]
-    ):
+    def __init__(self, series: Series, first: int, last: int, level: float, least: int, options: dict[str, Any]):
         self.first, self.last, self.level = first, last, level
         self.network = infer(cut(series, first, last), **options)
         ordered = cut(series, first, last).in_order()

@@ -48,9 +48,7 @@ def memory(products: np.ndarray) -> np.ndarray:
     variance = np.maximum((centred**2).sum(axis=-1), 1e-300)
     lags, more = round(n ** (1 / 3)), np.zeros(products.shape[:-1])
     for lag in range(1, lags + 1):
-        more += (
-            2 * (1 - lag / (lags + 1)) * (centred[..., lag:] * centred[..., :-lag]).sum(axis=-1) / variance
-        )
+        more += 2 * (1 - lag / (lags + 1)) * (centred[..., lag:] * centred[..., :-lag]).sum(axis=-1) / variance
     return np.maximum(1.0, 1 + more)
 
 
@@ -94,10 +92,7 @@ def time_of(samples: Samples, lagged: Sequence[Sequence[Lagged]], change: Change
     total = np.zeros(len(places))
     for i in targets:
         sources = np.flatnonzero(pairs[:, i] <= limit)
-        variables = {
-            *lagged[i],
-            *(Lagged(int(j), lag) for j in sources for lag in range(1, samples.max_lag + 1)),
-        }
+        variables = {*lagged[i], *(Lagged(int(j), lag) for j in sources for lag in range(1, samples.max_lag + 1))}
         x = samples.take(samples.functions[0], sorted(variables), rows)
         bent = samples.take(samples.functions[1], sorted(variables), rows)
         (y,) = samples.take(samples.functions[0], [Lagged(i, 0)], rows)

@@ -38,11 +38,7 @@ class Families:
     """Scores of nodes given parents within one sample; ``near[i]`` are the possible parents of node i."""
 
     def __init__(
-        self,
-        samples: Samples,
-        lagged: Sequence[Sequence[Lagged]],
-        clocks: Sequence[int],
-        near: dict[int, set[int]],
+        self, samples: Samples, lagged: Sequence[Sequence[Lagged]], clocks: Sequence[int], near: dict[int, set[int]]
     ):
         self.samples, self.lagged, self.clocks, self.near = samples, lagged, clocks, near
         every = {v for i in near for v in lagged[i]} | {Lagged(i, 0) for i in near}
@@ -52,9 +48,7 @@ class Families:
 
     def variables(self, node: int, parents: Iterable[int]) -> list[Lagged]:
         """Return the lagged variables that a node may need given its parents: its own, and those of its parents."""
-        return sorted(
-            {*self.lagged[node], *(v for p in parents for v in self.lagged[p]), *self._pasts(parents)}
-        )
+        return sorted({*self.lagged[node], *(v for p in parents for v in self.lagged[p]), *self._pasts(parents)})
 
     def _pasts(self, parents: Iterable[int]) -> list[Lagged]:
         return [v for p in parents for v in self.lagged[p] if v.node == p]

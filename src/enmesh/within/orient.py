@@ -93,9 +93,7 @@ class Contemporary:
         return worst
 
 
-def neighbours(
-    pairs: Sequence[tuple[int, int]] | dict[tuple[int, int], tuple[float, float]],
-) -> dict[int, set[int]]:
+def neighbours(pairs: Sequence[tuple[int, int]] | dict[tuple[int, int], tuple[float, float]]) -> dict[int, set[int]]:
     """Return the neighbours of every node that is in a pair."""
     near: dict[int, set[int]] = {}
     for a, b in pairs:
@@ -155,9 +153,7 @@ class _Part:
 
         refused = frozenset((place[a], place[b]) for a, b in forbidden if {a, b} <= inside)
         candidates = tuple(tuple(sorted(place[j] for j in near[i])) for i in self.nodes)
-        self.problem = Problem(
-            n_nodes=len(self.nodes), max_parents=MOST, forbidden=refused, candidates=candidates
-        )
+        self.problem = Problem(n_nodes=len(self.nodes), max_parents=MOST, forbidden=refused, candidates=candidates)
         self.proven = len(self.nodes) <= PROVEN
         self.best = self._found(self.problem)
 
@@ -197,10 +193,7 @@ class _Part:
     def _reason(self, opposite: Found, target: int, lost: float) -> str:
         """Return which part of the score tells the directions apart most."""
         ends = [
-            [
-                self.families(self.nodes[k], [self.nodes[p] for p in some])
-                for k, some in enumerate(found.parents)
-            ]
+            [self.families(self.nodes[k], [self.nodes[p] for p in some]) for k, some in enumerate(found.parents)]
             for found in (self.best, opposite)
         ]
         gaussian, shape = (

@@ -21,9 +21,7 @@ from enmesh.links.ladder import LOOK, WEIGHTS, combined, shifted, turns_of, wilk
 from enmesh.links.samples import Samples
 from enmesh.significance import q_values
 
-FEW = (
-    5000  # pairs up to which each with a small p-value is widened by shifts, else those with a small q-value
-)
+FEW = 5000  # pairs up to which each with a small p-value is widened by shifts, else those with a small q-value
 MANY = 200  # nodes from which a node is regressed by a line alone (a convention, so that a run ends)
 BLOCK = 4096  # pairs that are tested in one go
 
@@ -47,9 +45,7 @@ def dependent_pairs(known: Sequence[Known]) -> list[Pair]:
     """Test all pairs of nodes but those without remainder; ``known[i]`` is node i given its lagged parents."""
     responses, rows = _aligned(known)
     sizes = np.array([len(one.responses) for one in known])
-    ends = np.array(
-        [(i, j) for i in range(len(known)) for j in range(i) if sizes[i] and sizes[j]], int
-    ).reshape(-1, 2)
+    ends = np.array([(i, j) for i in range(len(known)) for j in range(i) if sizes[i] and sizes[j]], int).reshape(-1, 2)
     if not len(ends):
         return []
     parts = [_tested(known, responses, rows, ends[at : at + BLOCK]) for at in range(0, len(ends), BLOCK)]
@@ -96,9 +92,7 @@ def _ratios(cross: np.ndarray) -> np.ndarray:
     one = (cross[..., :, 0] ** 2).sum(-1), (cross[..., 0, :] ** 2).sum(-1)
     single = np.stack([line, *one, *other], -1)
     left = np.linalg.slogdet(np.eye(FUNCTIONS) - whole + 1e-12 * np.eye(FUNCTIONS))[1]
-    return np.concatenate(
-        [-np.log(np.maximum(1 - single, 1e-26)), np.minimum(-left, 60.0)[..., None]], axis=-1
-    )
+    return np.concatenate([-np.log(np.maximum(1 - single, 1e-26)), np.minimum(-left, 60.0)[..., None]], axis=-1)
 
 
 def _freedom(known: Sequence[Known], ends: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -117,11 +111,7 @@ def _freedom(known: Sequence[Known], ends: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def _combined(
-    known: Sequence[Known],
-    ends: np.ndarray,
-    ratios: np.ndarray,
-    rest: np.ndarray,
-    wider: np.ndarray | float = 1.0,
+    known: Sequence[Known], ends: np.ndarray, ratios: np.ndarray, rest: np.ndarray, wider: np.ndarray | float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return value and combined p-value of pairs from the ratios of their rungs, which are ``wider`` by chance."""
     features, responses, weights = _freedom(known, ends)

@@ -23,11 +23,7 @@ from enmesh.draw.subject import LEVEL, Result
 Look = tuple[float, str]  # width of an arrow from 0 to 1, and colour
 PLAIN = "var(--s1)"
 UNIT = 20  # pixels
-TABS = (
-    ("divider", "Divider", "true"),
-    ("sides", "Side by side", "false"),
-    ("changes", "Difference", "false"),
-)
+TABS = (("divider", "Divider", "true"), ("sides", "Side by side", "false"), ("changes", "Difference", "false"))
 KEY = (
     '<p class="quiet keys"><span class="key"><i class="line thick"></i> width: transfer entropy; in the difference '
     'its change</span><span class="key"><i class="patch grew"></i> grew</span><span class="key"><i class="patch '
@@ -52,19 +48,13 @@ def text(value: Any) -> str:
     return value if isinstance(value, Markup) else escape(str(value))
 
 
-def network_svg(
-    links: Mapping[Edge, Look], drawing: Layout, label: str, doubtful: Collection[Edge] = ()
-) -> str:
+def network_svg(links: Mapping[Edge, Look], drawing: Layout, label: str, doubtful: Collection[Edge] = ()) -> str:
     """Return a network as SVG; ``drawing`` has a path for each of its links, of which the ``doubtful`` are dashed."""
     left, right, bottom, top = drawing.extent
     parts = []
     for (i, j), (share, colour) in sorted(links.items()):
         width = THIN + (THICK - THIN) * min(max(share, 0.0), 1.0)
-        dashes = (
-            f' stroke-dasharray="{0.2 + 1.4 * width:.2f} {0.12 + 0.7 * width:.2f}"'
-            if (i, j) in doubtful
-            else ""
-        )
+        dashes = f' stroke-dasharray="{0.2 + 1.4 * width:.2f} {0.12 + 0.7 * width:.2f}"' if (i, j) in doubtful else ""
         ends = headed(sampled(drawing.paths[i, j], 12), width)
         way, tip = ("M" + "L".join(f"{x:.2f} {-y:.2f}" for x, y in end) for end in ends)
         parts.append(
@@ -95,9 +85,7 @@ def side_by_side(names: Sequence[str], networks: Mapping[str, Mapping[Edge, Look
     return f'<div class="sides">{"".join(figures)}</div>{more}'
 
 
-def heat_map(
-    values: Any, q_value: Any, label: Callable[[float], str], *, top: float, signed: bool = False
-) -> str:
+def heat_map(values: Any, q_value: Any, label: Callable[[float], str], *, top: float, signed: bool = False) -> str:
     """Return a frame as a table of coloured cells: nodes that drive nodes, or links over the middles of windows.
 
     Pointing at a cell shows the ``label`` of its value. Values go from 0 to ``top`` or, where they are ``signed``,
@@ -164,9 +152,7 @@ def windows_section(found: Result) -> str:
         f"colour: {top:.3g} nats.{skipped}"
     )
     head = ("link", "windows with it", "largest TE (nats)", f"at ({unit})")
-    return _section(
-        "windows", "Every window", how, f'<div data-every="{every}">{picture}</div>' + table(head, rows)
-    )
+    return _section("windows", "Every window", how, f'<div data-every="{every}">{picture}</div>' + table(head, rows))
 
 
 def regimes_parts(found: Result) -> tuple[dict[str, Any], str, str]:
@@ -178,14 +164,7 @@ def regimes_parts(found: Result) -> tuple[dict[str, Any], str, str]:
         at = ", ".join(f"{point + 1} (p = {p:.2g})" for point, p in zip(found.change_points, found.p_values))
         said = f"The links change {'once' if count == 1 else f'{count} times'}, at sample {at}."
     rows = [
-        [
-            f"{r.source} → {r.target}",
-            r.at + 1,
-            float(r.before),
-            float(r.after),
-            float(r.p_value),
-            float(r.q_value),
-        ]
+        [f"{r.source} → {r.target}", r.at + 1, float(r.before), float(r.after), float(r.p_value), float(r.q_value)]
         for r in found.changes.itertuples()
     ]
     head = ("link", "changes at sample", "TE before (nats)", "TE after", "p", "q")
@@ -211,9 +190,7 @@ def player(found: Result) -> str:
     if not ever:
         return f'<section id="player"><h2>Over time</h2><p>No link has q ≤ {LEVEL:g} in any window.</p></section>'
     drawn = [pairs[k] for k in ever]
-    picture = network_svg(
-        dict.fromkeys(drawn, (1.0, PLAIN)), arrange(short(names, 24), drawn), "Network of one window"
-    )
+    picture = network_svg(dict.fromkeys(drawn, (1.0, PLAIN)), arrange(short(names, 24), drawn), "Network of one window")
     moved = f'<input id="window" type="range" min="0" max="{len(times) - 1}" value="0" aria-label="window">'
     bar = (
         '<p class="slider"><button type="button" id="play" aria-label="Play">▶</button>'
@@ -291,16 +268,8 @@ def comparison_page(found: Result, *, title: str = "", notes: str = "") -> str:
 def _rows_of(frame: Any) -> str:
     """Return a table as JSON that may stand in a script element, for the CSV file that the page saves."""
     rows = [list(frame.columns), *frame.to_numpy(object).tolist()]
-    plain_ = [
-        [None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in row]
-        for row in rows
-    ]
-    return (
-        json.dumps(plain_, allow_nan=False)
-        .replace("<", "\\u003c")
-        .replace(">", "\\u003e")
-        .replace("&", "\\u0026")
-    )
+    plain_ = [[None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in row] for row in rows]
+    return json.dumps(plain_, allow_nan=False).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _compared(found: Result) -> str:
@@ -323,8 +292,7 @@ def _compared(found: Result) -> str:
         f'aria-label="divider"><span>{text(labels[1])}</span></p>'
     )
     two = "".join(
-        f"<figure><figcaption>{text(name)}</figcaption>{svg}</figure>"
-        for name, svg in zip(labels, (first, second))
+        f"<figure><figcaption>{text(name)}</figcaption>{svg}</figure>" for name, svg in zip(labels, (first, second))
     )
     left = (
         f'<div><div class="tabs" role="tablist">{tabs}</div><div id="divider" role="tabpanel">{divided}</div>'
@@ -340,11 +308,7 @@ def change_sentences(found: Result) -> list[str]:
     rows = [row for row in links.itertuples() if row.q_value <= LEVEL]
     if not rows:
         near = next(links.itertuples(), None)
-        least = (
-            f" The nearest is {near.source} → {near.target} (p = {near.p_value:.2g})."
-            if near is not None
-            else ""
-        )
+        least = f" The nearest is {near.source} → {near.target} (p = {near.p_value:.2g})." if near is not None else ""
         return [f"No pair of nodes differs between {found.labels[0]} and {found.labels[1]}.{least}"]
     said = []
     for row in rows[:4]:
@@ -431,9 +395,7 @@ def comparison_parts(found: Result) -> dict[str, str]:
     sure = links.q_value <= LEVEL
     changed = {"Grew": arrows[sure & (links.difference > 0)], "Fell": arrows[sure & (links.difference < 0)]}
     sentences = [
-        f"{what}: {', '.join(found[:12])}{' …' * (len(found) > 12)}."
-        for what, found in changed.items()
-        if len(found)
+        f"{what}: {', '.join(found[:12])}{' …' * (len(found) > 12)}." for what, found in changed.items() if len(found)
     ]
     count = sum(map(len, changed.values()))
     looks = _looks(found) if found.networks else {}

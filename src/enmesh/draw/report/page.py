@@ -71,13 +71,9 @@ TOLD_IF = re.compile(r'<li data-if="(\w+)">(.*\n)')
 SECTION = re.compile(r'<section id="(\w+)"[^>]*>\s*<h2>(.*?)</h2>')
 # What a browser may run and show: nothing but the scripts and style sheets of the page itself, by their hashes.
 POLICY = (
-    "default-src 'none'; script-src {script}; style-src {style}; "
-    "style-src-attr 'unsafe-inline'; img-src data: blob:"
+    "default-src 'none'; script-src {script}; style-src {style}; style-src-attr 'unsafe-inline'; img-src data: blob:"
 )
-PARTS = {
-    "script": re.compile("<script>(.*?)</script>", re.S),
-    "style": re.compile("<style[^>]*>(.*?)</style>", re.S),
-}
+PARTS = {"script": re.compile("<script>(.*?)</script>", re.S), "style": re.compile("<style[^>]*>(.*?)</style>", re.S)}
 
 
 def html_of(result: Any, *, title: str, notes: str, **where: Any) -> str:
@@ -92,9 +88,7 @@ def html_of(result: Any, *, title: str, notes: str, **where: Any) -> str:
             f"{', '.join(given)}: leave them out: only the page of one network has places",
         )
         positions, how, behind = (where.get(name) for name in ("positions", "projection", "background"))
-        return page(
-            result, places=places_of(result.names, positions, projection=how or "", background=behind), **own
-        )
+        return page(result, places=places_of(result.names, positions, projection=how or "", background=behind), **own)
     match type(result).__name__:
         case "Comparison":
             return sealed(more.comparison_page(result, **own))
@@ -231,15 +225,9 @@ def _plan(network: Network, steps: list[cautions.Step]) -> str:
         if step.removes is not None:
             left = len(steps) - step.removes
             gone = f"<p>Before: {len(steps)} cautions. After: {left}, as far as the data alone can tell.</p>"
-        items.append(
-            f"<li>{advice}{text(step.message.replace('->', '→'))}{_command(step.command)}{gone}</li>"
-        )
+        items.append(f"<li>{advice}{text(step.message.replace('->', '→'))}{_command(step.command)}{gone}</li>")
     title = f"{len(steps)} cautions" if len(steps) > 1 else "One caution"
-    return (
-        f'<section id="warnings" class="note"><h2>{title}</h2><ol>{"".join(items)}</ol></section>'
-        if items
-        else ""
-    )
+    return f'<section id="warnings" class="note"><h2>{title}</h2><ol>{"".join(items)}</ol></section>' if items else ""
 
 
 def several(networks: Mapping[str, Network], sections: str = "", *, title: str = "", notes: str = "") -> str:
@@ -310,8 +298,7 @@ def _recorded(network: Network, title: str) -> str:
         count = known.get(key)
         if isinstance(count, int) and count > 1:
             sizes.append(
-                f"{count:,} {key}"
-                + (f" every {known['every']}" if key == "samples" and known.get("every") else "")
+                f"{count:,} {key}" + (f" every {known['every']}" if key == "samples" and known.get("every") else "")
             )
     parts.append(text(", ".join(sizes)))
     parts += [text(known[key]) for key in ("date", "time") if known.get(key)][:1]
@@ -382,9 +369,7 @@ def contents(network: Network, *, whole: bool = True, places: Places | None = No
         "signs": {f"{i} {j}": sign for (i, j), sign in sorted(signs.items()) if sign},
         "halos": len(edges) <= MOST_HALOS and bool(spans_of(network)),
         "usual": lag_text(usual) if usual and (tags or usual != (1,)) else "",
-        "later": {
-            f"{lag:g}": answer.later(network, lag) for lag in sorted({n for c in rows_lags(rows) for n in c})
-        },
+        "later": {f"{lag:g}": answer.later(network, lag) for lag in sorted({n for c in rows_lags(rows) for n in c})},
         "loops": _in_loops(network, edges),
         "removed": _removed(network, tests),
         "badges": _badges(network),
@@ -422,9 +407,7 @@ def _in_loops(network: Network, edges: Iterable[Edge]) -> list[str]:
     """Return the links that are part of a loop."""
     group = {name: at for at, part in enumerate(answer.loops(network)) for name in part}
     names = network.names
-    return [
-        f"{i} {j}" for i, j in sorted(edges) if names[i] in group and group[names[i]] == group.get(names[j])
-    ]
+    return [f"{i} {j}" for i, j in sorted(edges) if names[i] in group and group[names[i]] == group.get(names[j])]
 
 
 def _removed(network: Network, tests: Mapping[Edge, Candidate]) -> list[list[Any]]:
