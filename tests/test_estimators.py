@@ -658,7 +658,7 @@ def test_combined_goes_on_where_features_determine_the_target():
 def test_a_combined_test_in_pieces_is_refused():
     x, y, z = draw_blocks(em.KSG(), (1, 1, 1))
     plan = em.Permute().plan(x, z, starts=np.array([0, 90]), span=1)
-    with pytest.raises(em.InputError, match="needs the source and all its surrogates in one question"):
+    with pytest.raises(em.InputError, match="asks about the source and all its surrogates at once"):
         em.Combined().prepare(y, z).surrogates(x, plan, 1).ask(0, 31)
 
 
@@ -775,7 +775,7 @@ def test_degrees_of_freedom():
         ),
         (
             lambda: em.cmi([0, 1, 5], [1, 2, 3], estimator=em.Discrete(arity=4)),
-            "x[0] has values outside 0 .. 3, the states of the declared arity",
+            "x[0] has values outside 0 .. 3, the states of the declared arity; give a larger arity or none",
         ),
         (
             lambda: em.cmi(list("abc"), [1, 2, 3], estimator=em.Gaussian()),

@@ -437,7 +437,7 @@ def test_comparisons_that_cannot_be(chain):
         em.compare(chain, [chain, chain])
     with pytest.raises(em.InputError, match="2 and 3 recordings make no pairs"):
         em.compare([chain] * 2, [chain] * 3, paired=True)
-    with pytest.raises(em.InputError, match="paired=True is for two lists"):
+    with pytest.raises(em.InputError, match="two recordings have no pairs"):
         em.compare(chain, chain, paired=True)
 
 
