@@ -1,6 +1,7 @@
 """What went wrong for new users and under attack in the fourth round, each fault with its number."""
 
 import contextlib
+import doctest
 import io
 import json
 import os
@@ -21,6 +22,7 @@ from enmesh.data.sources import write_whole
 from enmesh.inference.store import Store, runs
 from enmesh.inference.work import Question
 from enmesh.tasks import run as run_task
+from tests import test_pages
 
 N = 120
 RNG = np.random.default_rng(5)
@@ -579,6 +581,19 @@ def test_b10_odd_arguments_are_refused_or_taken(network):
         em.score(SERIES, np.eye(2), PLAIN)
 
 
+def test_b11_numbers_of_numpy_are_taken_and_words_for_switches_are_not(network):
+    for number in (np.float32(0.05), np.float64(0.05)):
+        assert em.infer(SERIES, level=number, max_lag=1) == em.infer(SERIES, level=float(number), max_lag=1)
+    with pytest.warns(em.HazardWarning, match="give level=0.05"):
+        em.infer(SERIES, alpha=np.float32(0.95), max_lag=1)
+    assert em.infer(SERIES, score=PLAIN, max_parents=np.int64(1)).names == SERIES.names
+    assert em.infer(SERIES, score=PLAIN, acyclic=np.bool_(True)).names == SERIES.names
+    for word in ("acyclic", "within_sample", "progress"):
+        for wrong in ("no", "yes", 2, []):
+            with pytest.raises(em.InputError, match=f"{word}="):
+                em.infer(SERIES, score=PLAIN, **{word: wrong})
+
+
 def test_b12_networks_are_no_recordings(network):
     with pytest.raises(em.InputError, match="this is a network, not a recording"):
         em.compare(network, network)
@@ -884,11 +899,14 @@ def test_b8_progress_never_counts_more_than_there_is(how):
     assert all(total is None or done <= total for done, total, _ in seen), seen
 
 
-def test_b14_numbers_of_the_pages_are_computed():
-    """tests/test_pages.py runs each block of docs/ and compares what it prints; each page with code is among them."""
-    from tests import test_pages
-
-    assert "defaults" in {page.stem for page in test_pages.PAGES}
+def test_b14_numbers_of_the_page_of_defaults_are_those_that_are_printed():
+    """To the last digit: tests/test_pages.py allows nearest neighbours some room, the default test needs none."""
+    body = "".join(body for _, body in test_pages.blocks(test_pages.DOCS / "defaults.md", "python") if ">>> " in body)
+    failures = []
+    runner = doctest.DocTestRunner(verbose=False)
+    runner.run(doctest.DocTestParser().get_doctest(body, {}, "defaults.md", None, 0), out=failures.append)
+    assert runner.tries > 10
+    assert not failures, "".join(failures)
 
 
 def test_b17_a_long_search_for_lags_does_not_deny_its_own_p_values():
