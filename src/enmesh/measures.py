@@ -19,6 +19,7 @@ from enmesh.errors import InputError, refuse_if
 from enmesh.estimators import KSG, Estimator, Prepared
 from enmesh.events.events import Events
 from enmesh.methods import resolve
+from enmesh.options import one_of
 from enmesh.surrogates import Draw, Surrogate, parted
 
 KEPT = 4  # prepared (target, given) pairs kept for further questions; a nearest-neighbour index can be large
@@ -300,8 +301,7 @@ def kl_divergence(
     >>> [round(em.kl_divergence(series, graph, estimator=em.Gaussian()), 2) for graph in ("a>b, b>c", "a>b, c")]
     [0.01, 0.1]
     """
-    if form not in ("direct", "decomposed"):
-        raise InputError(f"form={form!r} is not known; use 'direct' or 'decomposed'")
+    one_of("form", form, ("direct", "decomposed"))
     transfers = Transfers.of(series, estimator, embedding)
     everything, total = transfers.blocks.everything(), _total_correlation(transfers)
     for i, parents in enumerate(parent_indices(transfers.series, graph)):

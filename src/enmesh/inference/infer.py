@@ -22,7 +22,7 @@ from enmesh.inference.run import Run
 from enmesh.inference.wanted import Edges, Wanted
 from enmesh.inference.within import with_within
 from enmesh.inference.workers import check_jobs
-from enmesh.options import whole
+from enmesh.options import names_in, whole
 from enmesh.scores import Score
 from enmesh.scores.base import check_alpha
 from enmesh.search.base import Search
@@ -143,7 +143,9 @@ def infer(
     if given.pop("bootstrap"):
         network = infer(series, **given)
         return late.room("stability")(series=series, n=bootstrap, **given).on(network)
-    given["context"] = (context,) if isinstance(context, str) else tuple(context)
+    given["context"] = (
+        (context,) if isinstance(context, str) else tuple(() if context is None else names_in("context", context))
+    )
     wanted = Wanted(**{name: given.pop(name) for name in WANTED}, seed=seed, events=isinstance(series, Events))
     wanted = wanted.at_level()
     within = check_within(given.pop("within_sample"), wanted, acyclic)

@@ -198,7 +198,7 @@ class Network:
 
     def __getitem__(self, target: str) -> tuple[str, ...]:
         """Return the parents of a node."""
-        if target not in self.parents:
+        if not isinstance(target, str) or target not in self.parents:
             raise InputError(f"there is no node {visible(repr(target))}; the nodes are {listed(self.names)}")
         return self.parents[target]
 

@@ -98,7 +98,7 @@ def group(
     Nichols, T. E. and Holmes, A. P. (2002). Nonparametric permutation tests for functional neuroimaging. Human Brain
     Mapping 15, 1.
     """
-    if isinstance(subjects, Series) or len(subjects) < 2:
+    if isinstance(subjects, Series) or not isinstance(subjects, Sequence) or len(subjects) < 2:
         raise InputError("a group needs at least 2 subjects; give a list with a series for each")
     from enmesh import __version__
 
