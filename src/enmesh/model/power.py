@@ -327,7 +327,7 @@ class SimulatedPower(Drawn):
 
 
 def _positive(name: str, value: Any) -> float:
-    if not (isinstance(value, Real) and 0 < value <= MOST_NATS):
+    if not (isinstance(value, Real) and 0 < float(value) <= MOST_NATS):
         raise InputError(f"{name}={value!r} is not possible; give a positive number of at most {MOST_NATS:g}")
     return float(value)
 
