@@ -96,10 +96,13 @@ function picturesView(run) {
     const src = `runs/${run.id}/${kind}.svg?theme=${theme}`, image = make('img', { src, alt: `${LAYOUTS[kind]} of ${run.title}` });
     image.addEventListener('error', async () => {
       const said = await fetch(src).then(answerOf).catch((error) => error.message);
-      box.firstChild.replaceWith(make('p', { class: 'note' }, `This picture cannot be drawn: ${said}`));
+      drawing.remove();
+      image.replaceWith(make('p', { class: 'note' }, `This picture cannot be drawn: ${said}`));
     });
     const saves = data.formats.map((ending) => make('a', { class: 'button', href: `runs/${run.id}/${kind}.${ending}?theme=light&save=1`, download: '' }, ending.toUpperCase()));
-    box.replaceChildren(image, make('figcaption', {}, 'Save as ', ...saves));
+    const drawing = make('p', { class: 'quiet', role: 'status' }, 'Drawing …');
+    image.addEventListener('load', () => drawing.remove());
+    box.replaceChildren(image, drawing, make('figcaption', {}, 'Save as ', ...saves));
   };
   const choose = make('select', { id: 'layout', 'aria-label': 'Layout', onchange: () => draw(choose.value) }, ...data.kinds.map((kind) => make('option', { value: kind }, LAYOUTS[kind])));
   draw(data.kinds[0]);
@@ -108,7 +111,7 @@ function picturesView(run) {
 
 // A form that asks as soon as something in it changes; `draw` shows the answer.
 function asking(action, run, fields, draw) {
-  const shown = make('div', { class: 'answer', 'aria-live': 'polite' }, make('p', {}, 'Asking …'));
+  const shown = make('div', { class: 'answer', 'aria-live': 'polite' }, make('p', {}, 'Computing …'));
   let last = 0;
   const send = async () => {
     const mine = ++last, given = Object.fromEntries(fields.map((field) => [field.name, field.type === 'checkbox' ? field.checked : field.value]));
