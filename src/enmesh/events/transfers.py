@@ -109,6 +109,6 @@ def prepared(events: Events, estimator: Any, **samples: Any) -> EventTransfers:
     for name, value in samples.items():
         instead = "leave it out, or give PointProcess(source_history=2)"
         refuse_if(value is not None, f"{name} belongs to samples and events have histories; {instead}")
-    if not isinstance(estimator, (PointProcess, type(None))):
+    if isinstance(estimator, str):
         raise InputError(f"estimator={estimator!r} takes samples; give PointProcess() for events")
-    return EventTransfers(events, estimator or PointProcess())
+    return EventTransfers(events, PointProcess() if estimator is None else estimator)

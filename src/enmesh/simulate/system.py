@@ -90,8 +90,9 @@ class GraphDynamicalSystem:
             made["truth_lags"] = {link: (lag,) for link, lag in lags.items()}
         for what, value in made.items():
             object.__setattr__(self, what, value)
-        require_number("noise", np.asarray(self.noise), 0, each=True)
-        require_number("obs_noise", np.asarray(self.obs_noise), 0, each=True)
+        for what in ("noise", "obs_noise"):
+            amount = getattr(self, what)
+            require_number(what, amount, 0, each=isinstance(amount, np.ndarray))
         require_number("dt", self.dt, 0, open_low=True)
 
     @property
