@@ -62,7 +62,8 @@ class Reader:
             message = form.in_words(error)
             said["names"] = said["names"] or self.names(given, None)
             fixes = [*form.advised(message, values), *_columns_without(message, said["names"], values)]
-            return said | {"error": message, "fixes": [*_as_events(file, values), *fixes]}
+            events = _as_events(file, values)
+            return said | {"error": message, "fixes": events + [fix for fix in fixes if fix not in events]}
 
     def read(self, given: a.Given) -> tuple[Any, list[str]]:
         """Return the recording before it is prepared, and what was taken for granted."""
@@ -138,7 +139,7 @@ def _seen(before: em.Series, after: em.Series, values: dict[str, Any], names: li
         "facts": {
             "nodes": after.n_nodes, "samples": len(after), "trials": len(after.lengths), "missing": sum(missing),
             "step": after.every or f"{after.dt:g}", "start": "" if after.time is None else str(after.time.start),
-            "known": bool(after.every or after.time), "prepared": list(after.prepared),
+            "known": bool(after.every or after.time), "prepared": list(after.prepared[len(before.prepared) :]),
         },
         "badges": _badges(before, after, values, names, changed),
     }  # fmt: skip

@@ -67,7 +67,7 @@ function factsLine(id, found) {
   if (facts.events) return eventFacts(facts, found.notes);
   const every = facts.known ? `a sample every ${facts.step}` : 'no time column: samples are counted';
   const parts = [
-    [count(facts.nodes, 'node'), 'columns'], [count(facts.samples, 'sample'), 'rows'], [facts.start && facts.known ? `${every}, from ${facts.start}` : every, 'time'],
+    [count(facts.nodes, 'node'), 'columns'], [count(facts.samples, 'sample'), 'rows'], [facts.start && facts.known ? `${every}, from ${facts.start.replace('T00:00:00', '').replace('T', ' ').replace('+00:00', '')}` : every, 'time'],
     [count(facts.trials, 'trial'), 'trials'], [facts.missing ? `${count(facts.missing, 'missing value')}` : 'nothing missing', 'missing'],
     ...facts.prepared.map((done) => [done, 'detrend']),
   ];
@@ -156,7 +156,7 @@ function spark(line, look, label, range = null) {
 function runCard(id, found) {
   const start = button('Find who drives whom', async () => {
     const made = await attempt(() => ask('run', { recording: id, values: values[id] }));
-    if (made) { await news(); show('run', made); }
+    if (made) { view = 'report'; await news(); show('run', made); }
   }, { class: 'main', id: 'go', disabled: Boolean(found.error) });
   return make('div', { class: 'card' }, start, make('p', { id: 'cost', class: 'quiet', role: 'status' }));
 }
