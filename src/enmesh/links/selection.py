@@ -223,8 +223,8 @@ def other_tests(
     if samples.nodes**2 * samples.max_lag * known.n > FULL:
         tests, limit = list(zip(*by_line(known, sources))), LOOK / len(sources)
     else:
-        tests = [(one.value, one.p_value, one.lag) for one in (made.combined() for made in Ladder.of_all(known, sources))]
-        limit = LOOK
+        made = (ladder.combined() for ladder in Ladder.of_all(known, sources))
+        tests, limit = [(one.value, one.p_value, one.lag) for one in made], LOOK
     for place, (_, p, _) in enumerate(tests):
         if p <= limit:
             one = full_test(samples, target, own, given, at_all_lags(samples, sources[place]), found.clock)
