@@ -588,6 +588,10 @@ def test_b11_numbers_of_numpy_are_taken_and_words_for_switches_are_not(network):
         em.infer(SERIES, alpha=np.float32(0.95), max_lag=1)
     assert em.infer(SERIES, score=PLAIN, max_parents=np.int64(1)).names == SERIES.names
     assert em.infer(SERIES, score=PLAIN, acyclic=np.bool_(True)).names == SERIES.names
+    for call in (em.transfer_entropy, em.te_matrix, em.active_information):
+        how = {em.transfer_entropy: {"source": "a", "target": "b", "local": "no"}, em.te_matrix: {"conditional": "no"}}
+        with pytest.raises(em.InputError, match="='no' is not possible; give True or False"):
+            call(SERIES, **how.get(call, {"target": "b", "local": "no"}))
     for word in ("acyclic", "within_sample", "progress"):
         for wrong in ("no", "yes", 2, []):
             with pytest.raises(em.InputError, match=f"{word}="):
@@ -993,3 +997,17 @@ def test_what_is_masked_is_not_called_missing(run):
     _, out, err = run("infer data.csv --mask 1:40 --max-lag 1 --estimator gaussian --score tea")
     assert "missing or masked values: 79 of 119 windows have none and are used" in " ".join((out + err).split())
     assert "missing='drop'" not in out + err
+
+
+@pytest.mark.parametrize("kind", ["pandas", "numpy", "datetime"])
+def test_events_of_dates_by_node(kind):
+    days = pd.date_range("2020-01-01", periods=60, freq="37min")
+    late = days + pd.Timedelta("5min")
+    as_kind = {"pandas": list, "numpy": np.asarray, "datetime": lambda one: list(one.to_pydatetime())}[kind]
+    events = em.Events({"a": as_kind(days), "b": as_kind(late)})
+    table = pd.DataFrame({"node": ["a"] * 60 + ["b"] * 60, "time": [*days, *late]})
+    objects = em.Events(table.assign(time=table["time"].astype(object)))  # once taken for microseconds
+    for made in (events, objects, em.Events(table)):
+        np.testing.assert_allclose(made.stretches[0].times[0], 37 * 60 * np.arange(60))
+        np.testing.assert_allclose(made.stretches[0].times[1], 37 * 60 * np.arange(60) + 300)
+    assert events.counts == {"a": 60, "b": 60}

@@ -133,6 +133,17 @@ def one_of(name: str, value: Any, known: Iterable[Any]) -> None:
         raise InputError(f"{name}={value!r} is not known; use {use}")
 
 
+def switch(name: str, value: Any) -> bool:
+    """Return True or False; refuse anything else, such as the word "no", which Python takes for True.
+
+    >>> switch("acyclic", True)
+    True
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name}={value!r} is not possible; give True or False")
+    return bool(value)
+
+
 def names_in(name: str, value: Any) -> list[str]:
     """Return names that were given as texts; refuse what is no list of them.
 

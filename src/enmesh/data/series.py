@@ -4,10 +4,12 @@ Everything downstream trusts a `Series`; whatever is wrong with the data is said
 """
 
 import hashlib
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -154,8 +156,8 @@ class Series:
         self._fill(values, rules.missing, duplicates)
 
     def _fill(self, values: Values, missing: str, duplicates: str) -> None:
-        dt = 1.0 if values.dt is None else values.dt
-        if not (isinstance(dt, (int, float, np.number)) and np.isfinite(dt) and dt > 0):
+        dt: Any = 1.0 if values.dt is None else values.dt
+        if not (isinstance(dt, Real) and math.isfinite(dt) and float(dt) > 0):
             raise InputError(f"dt={dt!r} is not a sampling step; give a positive number")
         self._names = self.given_names = values.names
         self.dt, self.time = float(dt), values.time

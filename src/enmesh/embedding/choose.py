@@ -45,7 +45,7 @@ def choose_embedding(
     (('a', 2),)
     """
     series = Series.of(series)
-    method = method or Ragwitz()
+    method = Ragwitz() if method is None else method
     if not isinstance(method, EmbeddingMethod):
         raise InputError(f"method={method!r} is not known; use {METHODS} or NonUniform()")
     pasts = method.choose(series)

@@ -41,8 +41,6 @@ class Prepared(ABC):
         if x.shape[-1] == 0:
             return np.zeros(x.shape[:-1] if local else x.shape[:-2])[()]
         batch = x.reshape((-1, *x.shape[-2:]))
-        if not isinstance(local, (bool, np.bool_)):
-            raise InputError(f"local={local!r} is not possible; give True or False")
         values = self._local(batch) if local else self._cmi(batch)
         values = values.reshape((*x.shape[:-2], *values.shape[1:]))
         return float(values) if values.ndim == 0 else values
