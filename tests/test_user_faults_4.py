@@ -983,13 +983,13 @@ def test_b18_a_large_recording_is_read_in_bounded_memory(tmp_path, kind):
 def test_a_record_that_is_too_short_names_what_can_be_given(run):
     """Advice that can be followed: lag 1 cannot be made smaller."""
     for n in (10, 20):
-        with pytest.raises(em.InputError, match=rf"leave {n - 1} of {n} samples; at least 20 are needed: give a longer"):
+        told = f"leave {n - 1} of {n} samples; at least 20 are needed: give a longer"
+        with pytest.raises(em.InputError, match=told):
             em.infer(em.simulate.var("a>b", n=n, seed=0))
     with pytest.raises(em.InputError, match="give a smaller max_lag, or a longer record"):
         em.infer(em.simulate.var("a>b", n=25, seed=0), max_lag=6)
     assert em.infer(em.simulate.var("a>b", n=25, seed=0), max_lag=5).names == ("a", "b")
-    code, out, _ = run("infer data.csv --rows 1:30 --quiet")
-    assert code == 0
+    assert run("infer data.csv --rows 1:30 --quiet")[0] == 0
 
 
 def test_what_is_masked_is_not_called_missing(run):
