@@ -39,7 +39,10 @@ VARIATIONS: dict[str, list[Variation]] = {
     "error below which a larger model is taken, .99": [
         {"known.SIMPLER": k, "selection.SIMPLER": k} for k in (0.98, 0.997)
     ],
-    "error below which a common period is taken, and by which a variable may raise it, .95": [{"selection.TIMELY": 0.9}, {"selection.TIMELY": 0.99}],
+    "error below which a common period is taken, and by which a variable may raise it, .95": [
+        {"selection.TIMELY": 0.9},
+        {"selection.TIMELY": 0.99},
+    ],
     "weights of the rungs": [
         {"ladder.WEIGHTS": dict.fromkeys((True, False), (0.25, 0.25, 0.25, 0.25))},
         {"ladder.WEIGHTS": dict.fromkeys((True, False), (0.75, 0.08, 0.07, 0.1))},

@@ -188,3 +188,35 @@ def test_the_paper_has_the_numbers_of_the_docs_and_is_short():
     assert len(re.sub(r"[|#*`\[\]@]", " ", body).split()) < 1000
     cited = set(re.findall(r"@([a-z]+\d{4})", body))
     assert cited == set(re.findall(r"^@\w+\{(\w+),", (PAPER.parent / "paper.bib").read_text(), re.M))
+
+
+def test_a_file_is_at_most_25_calls_from_the_test_of_a_link(tmp_path):
+    """The walk of ARCHITECTURE.md: no question of a run lies deeper than 25 calls, and the page names its modules."""
+    path = tmp_path / "walk.csv"
+    enmesh.simulate.var("a>b, b>c", n=310, seed=5).to_csv(path)
+    package = Path(enmesh.__file__).parent
+    deepest: list[str] = []
+
+    def follow(frame, event, _):
+        nonlocal deepest
+        if event != "call" or frame.f_code.co_name != "wilks_p":
+            return
+        calls = []
+        while frame:
+            place = Path(frame.f_code.co_filename)
+            if place.is_relative_to(package) and not frame.f_code.co_name.startswith("<"):
+                calls.append(".".join(place.relative_to(package).with_suffix("").parts))
+            frame = frame.f_back
+        deepest = max(deepest, calls, key=len)
+
+    sys.setprofile(follow)
+    try:
+        assert ("a", "b") in enmesh.infer(path, progress=False)
+    finally:
+        sys.setprofile(None)
+    assert 10 < len(deepest) <= 25
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    walk = page[page.index("## One sample") : page.index("## Rooms")]
+    own = {name for name in deepest if name.startswith(("links.", "scores.", "inference."))}
+    left_out = {name for name in own if f"`{name}`" not in walk} - {"inference.infer"}
+    assert not left_out
