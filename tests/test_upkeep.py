@@ -36,12 +36,18 @@ def test_extras_that_name_others_are_followed():
 
 
 def test_the_version_is_one_line():
-    """Releases are named in one place; the changelog's newest entry is this version or the next one."""
+    """The code names it once; the changelog's newest release and what is cited have the same version and date."""
     assert PROJECT["dynamic"] == ["version"]
     assert "version" not in PROJECT
-    newest = re.search(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
-    assert newest[1] in (enmesh.__version__, "Unreleased")
-    for name in ("CITATION.cff", "codemeta.json", ".zenodo.json", "conda/recipe.yaml"):
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    released = re.findall(r"^## \[(\d.*?)\] - (\d{4}-\d\d-\d\d)$", text, re.M)
+    assert released[0][0] == enmesh.__version__
+    kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert set(re.findall(r"^### (.+)$", text, re.M)) <= kinds
+    for name in ("CITATION.cff", "codemeta.json"):
+        cited = (ROOT / name).read_text(encoding="utf-8")
+        assert re.findall(r'^\W*(?:version|date-released|dateModified)\W+([\d.-]+)', cited, re.M) == list(released[0]), name
+    for name in (".zenodo.json", "conda/recipe.yaml"):
         assert enmesh.__version__ not in (ROOT / name).read_text(encoding="utf-8"), name
 
 
