@@ -164,8 +164,8 @@ def _distinct(draw: Draw, count: int, warn: bool = True) -> int:
     distinct = min(count, known or count)
     if warn and distinct < count:
         hazard(
-            f"only {distinct} different circular shifts exist of the {count} surrogates asked for: no p-value can be "
-            f"under {1 / (1 + distinct):.2g}; a longer record has more"
+            f"only {distinct} circular shifts are possible, not {count}: no p-value can be under "
+            f"{1 / (1 + distinct):.2g}; a longer record has more"
         )
     return distinct
 

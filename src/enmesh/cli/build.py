@@ -121,7 +121,7 @@ def _masked(windows: Iterable[str], samples: int) -> list[int]:
         first, last = int(ends[0]), int(ends[1])
         if not 1 <= first <= last <= samples:
             told = f"--mask {window} is not in the recording of {samples} samples"
-            raise InputError(f"{told}; count from 1, FROM first")
+            raise InputError(f"{told}; count from 1, the smaller number first")
         rows += range(first - 1, last)
     return rows
 

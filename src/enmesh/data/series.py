@@ -409,7 +409,7 @@ class Series:
         left = np.nanmax(after, 0) - np.nanmin(after, 0) > 1e-12 * np.nanmax(np.abs(before), 0)
         if not left.all():  # but rounding errors
             gone = ", ".join(self.names[i] for i, kept in zip(picked, left) if not kept)
-            raise InputError(f"nothing is left of column {gone} when it is {what}; leave it out")
+            raise InputError(f"column {gone} is constant when it is {what}; leave it out")
         kinds = tuple(FLOAT if i in picked else kind for i, kind in enumerate(self.kinds))
         return self._derive(changed, kinds, note=self._noted(what, picked))
 

@@ -136,7 +136,7 @@ class Discrete(Estimator):
     def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
         """Three samples per joint state."""
         each = max(2, *states) ** max(widths)
-        return max(1, int(np.log(max(n / 3, 2)) / np.log(each)) - 1), f"{n} samples bear 3 per joint state"
+        return max(1, int(np.log(max(n / 3, 2)) / np.log(each)) - 1), f"{n} samples allow 3 per joint state"
 
     def _arities(self, observed: Sequence[int]) -> Sequence[int]:
         return observed if self.arity is None else (self.arity,) * len(observed)

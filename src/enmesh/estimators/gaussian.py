@@ -114,7 +114,7 @@ class Gaussian(Estimator):
 
     def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
         """Ten samples per coefficient."""
-        return max(1, n // (10 * max(widths)) - 1), f"{n} samples bear 10 per coefficient"
+        return max(1, n // (10 * max(widths)) - 1), f"{n} samples allow 10 per coefficient"
 
 
 class NothingLeft(InputError):

@@ -274,7 +274,7 @@ class Regression(Estimator):
         count, parents = Features(self.features).count, 1
         while 10 * count((parents + 2) * max(widths)) <= n:
             parents += 1
-        return parents, f"{n} samples bear 10 per feature"
+        return parents, f"{n} samples allow 10 per feature"
 
 
 class _JointRegression(JointGaussian):
@@ -401,7 +401,7 @@ class PreparedRegression(Prepared):
         count = self._features.count(known + d)
         if n < SCARCE * count:
             told = f"{count} features for {n} samples: values are mostly chance"
-            hazard(f"{told}; use fewer lags or parents, or lines")
+            hazard(f"{told}; use fewer lags or parents, or features='linear'")
         most = max(1, HELD // (n * (count - self._features.count(known))))
         for first in range(0, b, most):
             part = self._xp.asarray(x[first : first + most], dtype=np.float64)

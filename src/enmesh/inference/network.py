@@ -395,7 +395,7 @@ class Network:
         return network
 
     def explain(self, source: str, target: str) -> Explanation:
-        """Return what stands behind a link, or any pair: scatter, lags, chance, local values, limits, a sentence.
+        """Return the evidence of a link, or of any pair: scatter, lags, chance, local values, limits, a sentence.
 
         A network that was read from a file has it for its links alone.
 
@@ -537,7 +537,7 @@ def _refuse_inconsistent(network: Network) -> None:
     if not known or len(known) < len(network.names) or not all(isinstance(one, str) for one in known):
         raise ValueError("its names are no list of different texts")
     if not all(map(can_be_seen, known)):
-        raise ValueError("one of its names cannot be seen")
+        raise ValueError("one of its names is not visible")
     for what, keys in (("parents", network.parents), ("local", network.local)):
         if set(keys) != known:
             raise ValueError(f"its {what} are not those of its names")

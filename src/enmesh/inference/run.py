@@ -265,7 +265,7 @@ class Run:
                 f"{'is' if len(left_out) == 1 else 'are'} significant beyond them; raise max_parents"
             )
         if self._max_parents is None:
-            self.choices.add("max_parents", limit, reason if left_out else "no source is left out by it")
+            self.choices.add("max_parents", limit, reason if left_out else "this limit excluded no source")
         far = (evaluator.score.embedding or Embedding()).searched
         last = [f"{c.source} -> {c.target}" for c in tests if c.selected and max(c.lags) == far > 1]
         if last:

@@ -223,7 +223,7 @@ def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset
         for name in [group] if isinstance(group, str) else group:
             node = series.index(name)
             if node in place:
-                raise InputError(f"{series.names[node]} stands in two tiers; name each node once")
+                raise InputError(f"{series.names[node]} is in two tiers; name each node once")
             place[node] = position
     if place and (free := [name for i, name in enumerate(series.names) if i not in place]):
         told = f"no tier has {first_few(free)}: links from and to what is in no tier are not restricted"

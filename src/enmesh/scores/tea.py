@@ -91,7 +91,7 @@ class TEA(Score):
         if self.null != "chi2" and self.estimator.discrete:
             raise InputError(f"null={self.null!r} is for Gaussian and Regression; Discrete has 'chi2'")
         if self.null == "ess" and getattr(self.estimator, "features", "linear") != "linear":
-            raise InputError("null='ess' is for lines; with curves use null='shift'")
+            raise InputError("null='ess' is for linear regressions; use null='shift' with features")
         if self.null in ("ess", "shift") and self.penalty == "collective":
             raise InputError(f"null={self.null!r} corrects parent by parent; use it with penalty='sum'")
 

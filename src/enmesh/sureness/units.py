@@ -150,7 +150,7 @@ def pooled(recordings: Sequence[Series]) -> Series:
     for number, one in enumerate(recordings, 1):
         if set(one.names) != set(first.names):
             odd = listed(sorted(set(one.names) ^ set(first.names)))
-            told = f"recording {number} and the first do not share {odd}"
+            told = f"recording {number} and the first differ in the nodes {odd}"
             raise InputError(f"{told}; give the same nodes in each")
         matched = one if one.names == first.names else one.select(first.names)
         for what in ("kinds", "labels", "dt"):
