@@ -1,4 +1,4 @@
-"""Every text a person reads is plain: all of them stand in one file for review, and none has the words that need decoding."""
+"""Every text a person reads is plain: all are in one file for review, and none has a banned word."""
 
 import inspect
 import re
@@ -44,7 +44,8 @@ def f(x: "a type with three words") -> None:
 '''
     assert list(messages.in_python(source)) == ["{} is not a number; give {}"]
     script = 'let a = "one two three"; // "not this one here"\nsay(`${a + `${b}`} is two words`)'
-    assert list(messages.in_script(script))[0] == "one two three"
+    assert "one two three" in messages.in_script(script)
+    assert not any("not this" in text for text in messages.in_script(script))
     assert list(messages.in_markup("<p>one two three</p><script>var one two = three</script>")) == ["one two three"]
 
 
