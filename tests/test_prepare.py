@@ -75,7 +75,7 @@ def test_what_is_known_stays_and_what_was_done_is_noted():
     done = dated.detrend().deseason(period=12).difference().standardise().mask([3])
     assert done.prepared == (
         "detrended",
-        "freed from a season of 12 samples",
+        "deseasoned (period 12)",
         "differenced",
         "standardised",
         "1 of 47 samples masked",

@@ -15,6 +15,6 @@ PLACES = {
 }
 
 
-def room(name: str) -> Any:
-    """Return what stands at a place."""
+def lazy_import(name: str) -> Any:
+    """Return what has this name in `PLACES`."""
     return resolve_name(PLACES[name])

@@ -332,15 +332,15 @@ def significance(
     (0.07, 0.01, 99)
     """
     if isinstance(series, Events):
-        asked = late.room("events").prepared(series, estimator, embedding=embedding, max_lag=max_lag)
+        asked = late.lazy_import("events").prepared(series, estimator, embedding=embedding, max_lag=max_lag)
         count = USUAL if n_surrogates is None else n_surrogates
         return run(asked.test(*link(asked.series, source, target, given), surrogate, count, seed))
     series = Series.of(series).in_order()
     whole("seed", seed)
     sources, end, rest = link(series, source, target, given)
     if n_surrogates is None and surrogate is None:
-        plan = late.room("plan")
-        wanted = plan.Wanted(estimator=estimator, embedding=embedding, max_lag=max_lag, seed=seed)
+        plan = late.lazy_import("plan")
+        wanted = plan.Request(estimator=estimator, embedding=embedding, max_lag=max_lag, seed=seed)
         return plan.asked(series, wanted, sources, end, rest)
     shuffle = CircularShift() if surrogate is None else surrogate
     sampling = Sampling(shuffle, USUAL if n_surrogates is None else n_surrogates, seed)

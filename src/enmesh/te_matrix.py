@@ -74,7 +74,7 @@ def te_matrix(
     idle = surrogate is not None and not n_surrogates
     refuse_if(idle, "surrogate has no effect without n_surrogates; give n_surrogates=199, or leave it out")
     if isinstance(series, Events):
-        transfers: Any = late.room("events").prepared(series, estimator, embedding=embedding)
+        transfers: Any = late.lazy_import("events").prepared(series, estimator, embedding=embedding)
     else:
         series = Series.of(series).in_order()
         if estimator is None and embedding is None and not n_surrogates:
@@ -94,7 +94,7 @@ def te_matrix(
             return ready(by_formula(transfers, (source,), target, given))
         return ready(Significance(transfers.value((source,), target, given), math.nan, np.empty(0), math.nan))
 
-    with late.room("progress")() as progress, progress.phase("pairs", len(pairs)):
+    with late.lazy_import("progress")() as progress, progress.phase("pairs", len(pairs)):
         for position, test in interleave((test_of(*pair) for pair in pairs), transfers.estimator.at_once):
             te[pairs[position]], p[pairs[position]] = test.value, test.p_value
             progress.advance()
@@ -114,9 +114,9 @@ def _as_inferred(series: Series, conditional: bool) -> TEMatrix:
     """Return values and p-values of all pairs by the default test, given nothing else or all other nodes."""
     import pandas as pd
 
-    scorer, size = late.room("plan").default_scorer(series), series.n_nodes
+    scorer, size = late.lazy_import("plan").default_scorer(series), series.n_nodes
     te, p, q = np.full((3, size, size), np.nan)
-    with late.room("progress")() as progress, progress.phase("pairs", size * (size - 1)):
+    with late.lazy_import("progress")() as progress, progress.phase("pairs", size * (size - 1)):
         for source, target in permutations(range(size), 2):
             given = [k for k in range(size) if conditional and k not in (source, target)]
             test = scorer.asked([source], target, given)

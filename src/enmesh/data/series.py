@@ -379,7 +379,7 @@ class Series:
 
         ``period`` is the length of a season in samples.
         """
-        what = f"freed from a season of {period} samples"
+        what = f"deseasoned (period {period})"
         return self._prepared(lambda trial: prepare.deseasoned(trial, period), nodes, what)
 
     def standardise(self, nodes: Sequence[str] | None = None) -> "Series":

@@ -269,7 +269,7 @@ class Regression(Estimator):
         targets = len(y) * self.targets
         return targets * (Features(self.features).count(len(z)) + 1) + targets * (targets + 1) // 2
 
-    def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
+    def max_parents_for(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
         """Ten samples per feature."""
         count, parents = Features(self.features).count, 1
         while 10 * count((parents + 2) * max(widths)) <= n:
@@ -306,7 +306,7 @@ class _JointRegression(JointGaussian):
 
 
 class PreparedRegression(Prepared):
-    """The target freed of the features of z, by one QR decomposition.
+    """The target residualised on the features of z, by one QR decomposition.
 
     The ridge is rows of the regression: below the n samples of each feature stands the root of SHRINK n in a row of its
     own, and 0 in that row for the target. Least squares of the longer columns is the penalised fit.
@@ -333,8 +333,8 @@ class PreparedRegression(Prepared):
         self._basis, self._hidden = basis[:, :n], basis[:, n:] @ basis[:, n:].T
         self._target = xp.linalg.solve(xp.linalg.cholesky(left), target[:, :n])  # whitened, but for the ridge
 
-    def _freed(self, x: Any) -> tuple[Any, Any, Any]:
-        """Return the features of ``x (b, d, n)`` freed of those of z, their products, and those with the target."""
+    def _residualised(self, x: Any) -> tuple[Any, Any, Any]:
+        """Return features of ``x (b, d, n)`` residualised on those of z, their products, and those with the target."""
         new = self._features.added(x, self._z)
         (b, m, n), rows = new.shape, new.reshape(-1, x.shape[2])
         along, cross = rows @ self._basis.T, (rows @ self._target.T).reshape(b, m, -1)
@@ -356,7 +356,7 @@ class PreparedRegression(Prepared):
         chance adds to the sum of their squares: the variance of squared residuals times the sum of squared leverages.
         """
         xp = self._xp
-        new, inner, _ = self._freed(xp.ascontiguousarray(xp.asarray(x.T, dtype=np.float64))[None])
+        new, inner, _ = self._residualised(xp.ascontiguousarray(xp.asarray(x.T, dtype=np.float64))[None])
         white = xp.linalg.solve(xp.linalg.cholesky(inner[0]), new[0])
         rest = self._target - (self._target @ white.T) @ white
         leverage = (white**2).sum(axis=0)
@@ -421,14 +421,14 @@ class PreparedRegression(Prepared):
         return -(self._xp.log(left[:, 0, 0]) if one else self._xp.linalg.slogdet(left)[1]) / 2
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:
-        parts = (self._freed(part)[1:] for part in self._batches(x))
+        parts = (self._residualised(part)[1:] for part in self._batches(x))
         return self._host([self._value(self._explained(*part)[1]) for part in parts])
 
     def _local(self, x: np.ndarray) -> np.ndarray:
         """Log-likelihood ratio of the two fits, sample by sample; what the ridge takes is the same for all samples."""
         xp, found, target = self._xp, [], self._target
         for part in self._batches(x):
-            new, inner, cross = self._freed(part)
+            new, inner, cross = self._residualised(part)
             weights, left = self._explained(inner, cross)
             rest = target - weights.swapaxes(1, 2) @ new
             surprise = (target**2).sum(axis=0) - (rest * xp.linalg.solve(left, rest)).sum(axis=1)

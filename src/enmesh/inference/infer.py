@@ -19,7 +19,7 @@ from enmesh.events.events import Events
 from enmesh.inference.diagnostics import hazards_of_data
 from enmesh.inference.network import Network
 from enmesh.inference.run import Run
-from enmesh.inference.wanted import Edges, Wanted
+from enmesh.inference.wanted import Edges, Request
 from enmesh.inference.within import with_within
 from enmesh.inference.workers import check_jobs
 from enmesh.options import whole
@@ -142,9 +142,9 @@ def infer(
     series = series if isinstance(series, Events) else Series.of(series)
     if given.pop("bootstrap"):
         network = infer(series, **given)
-        return late.room("stability")(series=series, n=bootstrap, **given).on(network)
+        return late.lazy_import("stability")(series=series, n=bootstrap, **given).on(network)
     given["context"] = (context,) if isinstance(context, str) else tuple(context)
-    wanted = Wanted(**{name: given.pop(name) for name in WANTED}, seed=seed, events=isinstance(series, Events))
+    wanted = Request(**{name: given.pop(name) for name in WANTED}, seed=seed, events=isinstance(series, Events))
     wanted = wanted.at_level()
     within = check_within(given.pop("within_sample"), wanted, acyclic)
     run = Run(series, context=wanted.context, **given)
@@ -159,7 +159,7 @@ def infer(
         return with_within(run.network(run.plan(wanted)), run.series, run.problem if within else None)
 
 
-def check_within(within_sample: bool, wanted: Wanted, acyclic: bool) -> bool:
+def check_within(within_sample: bool, wanted: Request, acyclic: bool) -> bool:
     """Return whether edges within one sample are asked for; refuse where they cannot be."""
     if not isinstance(within_sample, (bool, np.bool_)):
         raise InputError(f"within_sample={within_sample!r} is not possible; give True or False")

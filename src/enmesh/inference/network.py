@@ -82,14 +82,14 @@ class PairTests:
         return cls.of_rows(names, ((c.source, c.target, c.te, c.p_value, c.lag, c.q_value) for c in tests))
 
 
-class Fixed(dict[str, tuple[str, ...]]):
+class FrozenDict(dict[str, tuple[str, ...]]):
     """A mapping that cannot be changed: a network stays what was inferred."""
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise TypeError("the parents of a network cannot be changed; dict(net.parents) is a copy that can")
 
     def __reduce__(self) -> Any:
-        return Fixed, (dict(self),)
+        return FrozenDict, (dict(self),)
 
     __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse
 
@@ -172,7 +172,7 @@ class Network:
     series: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parents", Fixed(self.parents))
+        object.__setattr__(self, "parents", FrozenDict(self.parents))
 
     def __len__(self) -> int:
         """Return the number of edges."""
