@@ -9,8 +9,8 @@ With features of source and condition together, 2 N T is a sum of squares of whi
 ... w_m for m features: the eigenvalues of the products of whitened features, weighted by the target's squared
 residuals (residualised on the source too, so that an effect does not count as change of variance). Its distribution
 is taken as that of (sum w^2 / sum w) times chi-square with (sum w)^2 / sum w^2 degrees of freedom, which has its mean
-and its variance (Satterthwaite, Biometrics Bulletin 2, 110, 1946). Weights of a sample vary by chance too, which is taken off
-their squares. Where the values of shifts scatter more than that about their mean, as those of systems that stay in
+and its variance (Satterthwaite, Biometrics Bulletin 2, 110, 1946). Weights of a sample vary by chance too, which is
+taken off their squares. Where the values of shifts scatter more than that about their mean, as those of systems that stay in
 one regime for long do, there are fewer degrees of freedom still.
 """
 
@@ -219,8 +219,8 @@ class Residuals:
 
         The mean over the d lags of ``x (n, k, d)`` of < x^2 e^2 > / (< x^2 > < e^2 >), with x and e residualised on z;
         1 if their variances do not go together. An effect of x that explains a share r of e adds 2 r for normal x. It
-        stays: taken off, nodes with common changes of variance had 18 false links per 1,000 pairs (200 samples) in place of
-        12, and no more true ones were found anywhere.
+        stays: taken off, nodes with common changes of variance had 18 false links per 1,000 pairs (200 samples) in place
+        of 12, and no more true ones were found anywhere.
         """
         n, k, d = x.shape
         columns = x.reshape(n, -1)
