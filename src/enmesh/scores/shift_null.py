@@ -5,13 +5,13 @@ under independence than its F distribution says. Circular shifts of the source s
 linear, one Fourier transform asks all of them at once. Changes of variance that source and target share widen the null
 distribution too, and no shift shows it, because a shift moves them apart (White, Econometrica 48, 817, 1980).
 
-With features of source and condition together, 2 N T is a sum of squares of which some weigh more than others, w_1
-... w_m for m features: the eigenvalues of the products of whitened features, weighted by the target's squared
-residuals (residualised on the source too, so that an effect does not count as change of variance). Its distribution
-is taken as that of (sum w^2 / sum w) times chi-square with (sum w)^2 / sum w^2 degrees of freedom, which has its mean
-and its variance (Satterthwaite, Biometrics Bulletin 2, 110, 1946). Weights of a sample vary by chance too, which is
-taken off their squares. Where the values of shifts scatter more than that about their mean, as those of systems that stay in
-one regime for long do, there are fewer degrees of freedom still.
+With features of source and condition together, 2 N T is a sum of squares of which some weigh more than others, w_1 ...
+w_m for m features: the eigenvalues of the products of whitened features, weighted by the target's squared residuals
+(residualised on the source too, so that an effect does not count as change of variance). Its distribution is taken as
+that of (sum w^2 / sum w) times chi-square with (sum w)^2 / sum w^2 degrees of freedom, which has its mean and its
+variance (Satterthwaite, Biometrics Bulletin 2, 110, 1946). Weights of a sample vary by chance too, which is taken off
+their squares. Where the values of shifts scatter more than that about their mean, as those of systems that stay in one
+regime for long do, there are fewer degrees of freedom still.
 """
 
 from collections.abc import Mapping, Sequence
@@ -219,8 +219,8 @@ class Residuals:
 
         The mean over the d lags of ``x (n, k, d)`` of < x^2 e^2 > / (< x^2 > < e^2 >), with x and e residualised on z;
         1 if their variances do not go together. An effect of x that explains a share r of e adds 2 r for normal x. It
-        stays: taken off, nodes with common changes of variance had 18 false links per 1,000 pairs (200 samples) in place
-        of 12, and no more true ones were found anywhere.
+        stays: taken off, nodes with common changes of variance had 18 false links per 1,000 pairs (200 samples) in
+        place of 12, and no more true ones were found anywhere.
         """
         n, k, d = x.shape
         columns = x.reshape(n, -1)
