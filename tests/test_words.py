@@ -1,6 +1,7 @@
 """Every text a person reads is plain: all are in one file for review, and none has a banned word."""
 
 import inspect
+import pydoc
 import re
 from pathlib import Path
 
@@ -86,3 +87,8 @@ def test_no_help_has_a_banned_word(capsys):
         name = command.__name__
         assert main([name, "--help-all"]) == 0
         assert not hits(capsys.readouterr().out), name
+
+
+def test_the_help_of_infer_fits_on_a_screen_and_a_half():
+    shown = pydoc.plain(pydoc.render_doc(enmesh.infer)).splitlines()
+    assert sum(max(1, -(-len(line) // 100)) for line in shown) <= 75

@@ -4,6 +4,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 PLACES = {
+    "csv text": "enmesh.data.files:csv_text",
     "events": "enmesh.events.transfers",
     "scorer of events": "enmesh.events.scorer",
     "diagnose": "enmesh.inference.diagnostics:diagnose",
@@ -11,7 +12,10 @@ PLACES = {
     "outlook": "enmesh.model.page:outlook",
     "power": "enmesh.model.power:power",
     "progress": "enmesh.inference.progress:Progress",
+    "server": "enmesh.app.server",
+    "session": "enmesh.app.session:Session",
     "stability": "enmesh.sureness.stability:stability",
+    "subjects": "enmesh.cli.subjects:infer_group",
 }
 
 

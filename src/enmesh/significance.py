@@ -316,9 +316,8 @@ def significance(
     source, target, given
         As in `transfer_entropy`; several sources are shuffled together and tested collectively.
     surrogate, n_surrogates
-        ``CircularShift()`` by default, ``Permute()``, ``Bootstrap()``, ``LocalPermute()``, of events by default
-        ``NearbyHistories()``; and how many: the smallest p-value is ``1 / (1 + n_surrogates)``. 0 asks for the analytic
-        test, which Gaussian, Regression and Discrete have.
+        By default ``CircularShift()``, of events ``NearbyHistories()``; and how many: the smallest p-value is
+        ``1 / (1 + n_surrogates)``. 0 asks for the analytic test (Gaussian, Regression and Discrete).
     max_lag
         Take the source at the lag from 1 to this with the largest value (``.lag``), and each surrogate at its own best
         lag, so that the p-value holds for what was chosen; the analytic one is multiplied by the number of lags.

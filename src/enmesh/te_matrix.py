@@ -1,6 +1,7 @@
 """Transfer entropy of every ordered pair of nodes, with p-values and q-values."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
@@ -80,9 +81,7 @@ def te_matrix(
         if estimator is None and embedding is None and not n_surrogates:
             return _as_inferred(series, conditional)
         transfers = Transfers.of(series, estimator, embedding)
-    names, size = series.names, series.n_nodes
-    te, p = np.full((2, size, size), np.nan)
-    pairs = [(source, target) for target, source in permutations(range(size), 2)]
+    size = series.n_nodes
 
     def test_of(source: int, target: int) -> Task[Significance]:
         given = [k for k in range(size) if conditional and k not in (source, target)]
@@ -94,10 +93,7 @@ def te_matrix(
             return ready(by_formula(transfers, (source,), target, given))
         return ready(Significance(transfers.value((source,), target, given), math.nan, np.empty(0), math.nan))
 
-    with late.lazy_import("progress")() as progress, progress.phase("pairs", len(pairs)):
-        for position, test in interleave((test_of(*pair) for pair in pairs), transfers.estimator.at_once):
-            te[pairs[position]], p[pairs[position]] = test.value, test.p_value
-            progress.advance()
+    te, p = _every_pair(test_of, size, transfers.estimator.at_once)
     if n_surrogates:
         warn_if_too_few(n_surrogates, size * (size - 1), level)
     q, off = np.full((size, size), np.nan), ~np.eye(size, dtype=bool)
@@ -106,8 +102,19 @@ def te_matrix(
     asked = "each pair given all other nodes" if conditional else "pairwise, other nodes not held fixed"
     if embedding is None and not isinstance(series, Events):
         asked += ", lag 1"
-    made = [pd.DataFrame(part, names, names).loc[given, given] for part in (te, p, q)]
+    made = [pd.DataFrame(part, series.names, series.names).loc[given, given] for part in (te, p, q)]
     return TEMatrix(made[0], made[1], made[2], asked)
+
+
+def _every_pair(test_of: Callable[[int, int], Task[Significance]], size: int, at_once: int) -> np.ndarray:
+    """Return values and p-values of all pairs ``(2, source, target)``; NaN from a node to itself."""
+    found = np.full((2, size, size), np.nan)
+    pairs = [(source, target) for target, source in permutations(range(size), 2)]
+    with late.lazy_import("progress")() as progress, progress.phase("pairs", len(pairs)):
+        for position, test in interleave((test_of(*pair) for pair in pairs), at_once):
+            found[:, *pairs[position]] = test.value, test.p_value
+            progress.advance()
+    return found
 
 
 def _as_inferred(series: Series, conditional: bool) -> TEMatrix:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from enmesh import late
 from enmesh.data import values as prepare
 from enmesh.data.objects import values_of
 from enmesh.data.rules import Reading, Rules, rules_of, step_of
@@ -461,9 +462,7 @@ class Series:
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the series as csv text that `read` gives back, and write it to ``path`` if one is given."""
-        from enmesh.data.files import csv_text
-
-        return csv_text(self, path)
+        return str(late.lazy_import("csv text")(self, path))
 
     def __repr__(self) -> str:
         lengths = sorted(set(self.lengths))
