@@ -69,22 +69,10 @@ def test_yaml_can_be_read(name):
 
 # --- imports ------------------------------------------------------------------------------------------------
 
-# From the lowest to the highest, as ARCHITECTURE.md says; the longest name that fits counts.
-ORDER = (
-    ("errors", "options", "late", "tasks", "compiled"),
-    ("methods",),
-    ("data", "neighbours", "surrogates", "draw", "exchange", "search", "events.events", "events.sources"),
-    ("estimators", "embedding", "simulate", "events.point_process", "events.kernels"),
-    ("measures", "datasets"),
-    ("significance", "links"),
-    ("within", "embedding.nonuniform", "te_matrix", "lag_profile", "explain", "events"),
-    ("scores",),
-    ("inference", "events.scorer"),
-    ("events.infer", "model", "inspection", "sklearn"),
-    ("sureness",),
-    ("cli",),
-    ("app",),
-)
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+# From the lowest to the highest; the longest name that fits counts.
+PICTURE = re.search(r"```\n(app\n.*?)```", ARCHITECTURE, re.S)
+ORDER = [line.split() for line in reversed(PICTURE[1].splitlines())]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 
 
@@ -112,6 +100,29 @@ def test_imports_go_down_only():
             continue
         upward += [(module, other) for other in top_imports(path) if rank_of(other) > rank_of(module)]
     assert not upward
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_recording_passes_the_functions_that_are_listed(tmp_path):
+    """In the order of their first calls."""
+    file, root, called = tmp_path / "recording.csv", str(Path(enmesh.__file__).parent), dict[str, None]()
+    enmesh.simulate.var("a>b, b>c", n=300, seed=0).to_csv(file)
+
+    def note(frame, event, _):
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(root):
+            module = ".".join(Path(code.co_filename).relative_to(root).with_suffix("").parts)
+            called.setdefault(f"{module.removesuffix('.__init__')}.{code.co_qualname}")
+
+    sys.setprofile(note)
+    try:
+        enmesh.infer(enmesh.read(file)).plot(tmp_path / "network.png")
+    finally:
+        sys.setprofile(None)
+    walk = ARCHITECTURE.split("## One sample, from file to arrow")[1].split("takes the path of the paper")[0]
+    hops = re.findall(r"^\d+\. `([\w.]+)`", walk, re.M)
+    assert 20 <= len(hops) <= 25
+    assert [name for name in called if name in hops] == hops
 
 
 def test_the_library_does_not_load_the_experiments():
