@@ -178,6 +178,15 @@ def test_the_workflows_test_the_pythons_that_are_promised():
     assert flows["release"]["jobs"]["publish"]["permissions"] == {"id-token": "write"}
 
 
+def test_the_badges_say_what_the_package_says():
+    promised = [one.rsplit(" ", 1)[1] for one in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", one)]
+    told = f"Python {', '.join(promised)}; {PROJECT['license']}; typed"
+    drawn = (ROOT / "docs" / "_static" / "badges.svg").read_text(encoding="utf-8")
+    assert f'aria-label="{told}"' in drawn
+    assert f">{' | '.join(promised)}<" in drawn
+    assert f"![{told}](docs/_static/badges.svg)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", ["enmesh.sbatch", "enmesh.yaml"])
 def test_templates_of_clusters_parse_and_ask_for_options_that_are_there(name, shell):
     text = (ROOT / "docs" / "cluster" / name).read_text(encoding="utf-8")
