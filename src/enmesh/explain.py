@@ -1,4 +1,4 @@
-"""What stands behind a link: signed effect, shape, lags, chance, time and limits (`Network.explain`, the page's panel).
+"""The evidence of a link: signed effect, shape, lags, chance, time and limits (`Network.explain`, the page's panel).
 
 Effect, scatter and lags are what a regression says, given the target's own past and its other parents, of the samples
 on which the network was inferred; none of it decides about a link. Nodes whose values are text have no such numbers.
@@ -37,7 +37,7 @@ nothing, no_points = partial(np.empty, 0), partial(np.empty, (0, 2))
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation(Shown):
-    """What stands behind one link.
+    """The evidence of one link.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Explainer:
         self.tests = {(c.source, c.target): c for c in network.candidates}
 
     def __call__(self, source: str, target: str) -> Explanation:
-        """Return what stands behind a pair of nodes."""
+        """Return the evidence of a pair of nodes."""
         from scipy.special import ndtri
 
         series = self.series
@@ -196,7 +196,7 @@ def _null(test: Any, transfers: "Transfers", ends: Ends) -> dict[str, Any]:
 
 
 def explain(network: Network, source: str, target: str) -> Explanation:
-    """Return what stands behind a pair of nodes: as a file kept it, or from the data."""
+    """Return the evidence of a pair of nodes: as a file kept it, or from the data."""
     stored = network.evidence.get(f"{source}>{target}")
     if stored is not None:
         nulls = {(c.source, c.target): c.null for c in network.candidates}

@@ -115,7 +115,7 @@ def _run(words: list[str], signals: list[int]) -> int:
     except (KeyboardInterrupt, typer.Abort, infer.Interrupted) as error:
         return _fail(str(error) or "stopped", _stopped(signals))
     except BrokenPipeError:
-        # Whoever read has enough; what is left must not be written at exit either.
+        # The reader has enough; the rest must not be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except Exception as error:

@@ -165,7 +165,7 @@ class Estimator(Method, ABC):
         raise InputError(f"{type(self).__name__} has no parameters to count; use TEE, which needs none")
 
     def max_parents_for(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
-        """Return how many parents ``n`` samples bear, at least 1, and the reason: here the joint dimension.
+        """Return how many parents ``n`` samples allow, at least 1, and the reason: here the joint dimension.
 
         ``widths`` are the columns of every node's past, ``states`` the number of states of every node.
         """

@@ -47,7 +47,7 @@ CLEARLY = 1.1  # times more that ranks must miss of a variable's next values for
 # Kinds of features: how many a variable has, and how many a pair of them.
 KINDS = {"linear": (1, 0), "quadratic": (2, 1), "fourier": (1 + 2 * len(FREQUENCIES), 4), "basis": (4, 1)}
 RESPONSES = 4  # functions of a target, where it is not only itself: location, spread and two of shape
-REPEATED = 1e-6  # share of a response's size that is left by those before it, below which it adds nothing
+REPEATED = 1e-6  # smallest share of a response that those before it do not explain; below it adds nothing
 
 
 class Features:
@@ -249,7 +249,7 @@ class Regression(Estimator):
         if self.features == "linear":
             return Gaussian().joint(blocks)
         columns = Features(self.features).count(len(blocks.askable()))
-        if self.targets > 1:  # a factor gives what is left of one target
+        if self.targets > 1:  # a factor gives the residual of one target
             return None
         return None if blocks.n * columns**2 > JOINT_PRODUCTS else _JointRegression(self.features, blocks)
 
@@ -457,7 +457,7 @@ def better_scale(column: np.ndarray) -> str:
     """Return the scale on which a variable predicts its own next value better, out of sample: "rank" or "zscore".
 
     Squares and products of the last two values are fitted to every other tenth of the series and predict the rest, and
-    the other way round. z-scores must miss `CLEARLY` less: ranks are not moved by heavy tails, but bend a parabola.
+    the other way round. z-scores must miss `CLEARLY` less: ranks are not moved by heavy tails, but change a parabola.
 
     >>> import numpy as np
     >>> better_scale(np.random.default_rng(0).standard_t(2, size=500))

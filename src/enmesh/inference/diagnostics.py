@@ -123,7 +123,7 @@ def hazards_of_pasts(series: Series, embedding: Pasts, max_parents: int | None =
 
 
 def determined(series: Series, embedding: Pasts) -> tuple[Finding, ...]:
-    """Look for nodes whose own past predicts them almost fully: little is left for a source to explain."""
+    """Look for nodes whose own past predicts them almost fully: a source can explain little."""
     if series.is_integer:
         return ()
     if series.missing is None:

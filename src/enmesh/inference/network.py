@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT = "enmesh network 1"
 HIDDEN = ("robust", "strongest", "hidden")  # what is said of hidden drivers
-MOST_EXPLAINED = 400  # links of which the file and the page keep what stands behind them
+MOST_EXPLAINED = 400  # links of which the file and the page keep the evidence
 
 
 @dataclass(frozen=True, kw_only=True)

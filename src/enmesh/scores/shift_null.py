@@ -102,7 +102,7 @@ class ShiftNull:
 
 
 class LineNull:
-    """How much wider the null distribution of 2 N T is for lines, by what is left of a target."""
+    """How much wider the null distribution of 2 N T is for linear regressions, by residuals of a target."""
 
     def __init__(self, blocks: Blocks):
         self._blocks = blocks
@@ -132,7 +132,7 @@ class LineNull:
         return f_p_value(-n * np.log1p(-min(share, 1 - 1e-12)) / factor, 1, n, rest)
 
     def _covaries(self, target: int, left: np.ndarray) -> bool:
-        """Whether the squares of what is left go with those of the nodes one sample before, on average over them."""
+        """Whether the squared residuals vary with those of the nodes one sample before, on average over them."""
         size, others = left**2 / max(float((left**2).mean()), 1e-300), self._squares[self._compared != target]
         along = others @ size / len(size)
         return bool(along.mean() > 1 + 2 * np.sqrt(8 / len(size) / len(along)))
