@@ -22,7 +22,13 @@ BANNED = re.compile(
     )""",
     re.I | re.X,
 )
-PAGES = [ROOT / "README.md", ROOT / "llms.txt", ROOT / "paper" / "paper.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "llms.txt",
+    ROOT / "paper" / "paper.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 
 
 def hits(text):
