@@ -334,8 +334,8 @@ def method_table(summary: Summary, slow: Summary) -> str:
     return lines(["method", "package", "what is called", "answers"], rows)
 
 
-def run_line(summary: Summary, note: str) -> str:
-    """Return a footnote: how much was run, where costs were measured, how many files each group of settings has."""
+def run_line(summary: Summary) -> str:
+    """Say how much was run, where costs were measured, and on how many files each group of settings was judged."""
     if not summary.record:
         return ""
     runs = {(data, method): one for (data, method, _), one in summary.record.items()}.values()
@@ -349,7 +349,7 @@ def run_line(summary: Summary, note: str) -> str:
         f"{name} {min(n)} to {max(n)}" if min(n) < max(n) else f"{name} {n[0]}" for name, n in files.items()
     )
     return (
-        f"[^{note}]: {sum(one.files for one in runs):,} runs, seeds from {systems.FIRST_SEED}{where}; "
+        f"{sum(one.files for one in runs):,} runs, seeds from {systems.FIRST_SEED}{where}; "
         f"{sum(one.over for one in runs)} ended at the limit. Files for each number of ours: {counts}."
     )
 
@@ -358,8 +358,8 @@ def parts(record: Record, slow: Record, settings: Settings) -> dict[str, str]:
     """Return every part of the page that is made from the records of the main run and of the slow methods."""
     summary, beside = Summary(record, settings), Summary(slow, settings)
     asked = {name: summary.of(name) for name in ("networks", "systems", "variants", "uncoupled", "files")}
-    made = {"run": run_line(summary, "run"), "methods": method_table(summary, beside)}
-    made |= {"slow-run": run_line(beside, "slow-run"), "slow": slow_table(beside)}
+    made = {"run": run_line(summary), "methods": method_table(summary, beside)}
+    made |= {"slow-run": run_line(beside), "slow": slow_table(beside)}
     for kind in ("var", "map"):
         names = [name for name in asked["networks"] if f"Novelli {kind}" in name]
         made[kind] = share_table(summary, names, [name.split(", ", 1)[1].replace(" nodes, T =", ",") for name in names])

@@ -12,8 +12,6 @@ PLACES = {
     "outlook": "enmesh.model.page:outlook",
     "power": "enmesh.model.power:power",
     "progress": "enmesh.inference.progress:Progress",
-    "server": "enmesh.app.server",
-    "session": "enmesh.app.session:Session",
     "stability": "enmesh.sureness.stability:stability",
     "subjects": "enmesh.cli.subjects:infer_group",
 }
@@ -22,3 +20,6 @@ PLACES = {
 def lazy_import(name: str) -> Any:
     """Return what has this name in `PLACES`."""
     return resolve_name(PLACES[name])
+
+
+room = lazy_import  # the name in `draw` and `lag_profile`

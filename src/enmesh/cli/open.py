@@ -12,7 +12,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from enmesh import late
 from enmesh.cli import arguments as a
 from enmesh.cli import show
 from enmesh.data.table import visible
@@ -54,25 +53,26 @@ def open(given: a.Given) -> None:
 async def _serve(path: Path | None, given: a.Given) -> None:
     import uvicorn
 
+    from enmesh.app.server import address, application, is_local
+    from enmesh.app.session import Session
     from enmesh.datasets import names
 
-    page = late.lazy_import("server")
-    session, host = late.lazy_import("session")(given["folder"]), given["host"] or LOCAL
+    session, host = Session(given["folder"]), given["host"] or LOCAL
     with _listening(host, given["port"], session.port) as listening:
         session.port = listening.getsockname()[1]
         if path is not None:
             session.open_file(path)
         session.changed()
         config = uvicorn.Config(
-            page.application(session, host), log_level="error", timeout_graceful_shutdown=1, lifespan="off"
+            application(session, host), log_level="error", timeout_graceful_shutdown=1, lifespan="off"
         )
         server = uvicorn.Server(config)
-        shown = page.address(session, LOCAL if host in EVERY else host)
+        shown = address(session, LOCAL if host in EVERY else host)
         if session.resumed:
             show.say("Recordings and runs of the last page are there again.")
-        if not page.is_local(host):
+        if not is_local(host):
             show.say("Anyone on the network who knows the address can use the page, unencrypted.", sys.stderr)
-            shown = page.address(session, _own_address() if host in EVERY else host)
+            shown = address(session, _own_address() if host in EVERY else host)
         show.say(f"enmesh is open at {shown}")
         show.say("Ctrl-C ends it.")
         sys.stdout.flush()

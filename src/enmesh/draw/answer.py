@@ -14,7 +14,7 @@ import numpy as np
 
 from enmesh.draw.cautions import plan, repeated
 from enmesh.draw.subject import LEVEL, Network
-from enmesh.late import lazy_import
+from enmesh.late import room
 
 SENTENCES = 3
 ERRORS, STRAIGHT = 2.0, 2 / 3  # standard errors that make a sign, and the least share on a straight line
@@ -137,7 +137,7 @@ def reach(network: Network) -> str:
     samples = network.provenance.get("samples")
     if not isinstance(samples, int) or "events" in network.provenance or len(network.names) < 2:
         return ""
-    found = lazy_import("power")(network)
+    found = room("power")(network)
     if not math.isfinite(found.smallest):
         return f"{samples:,} samples are too few to show a link; record more."
     fewer = found.smallest / 4

@@ -117,7 +117,7 @@ def _after(network: Network, step: Step) -> int | None:
     series = network.series
     if flag not in PREPARED or not hasattr(series, "detrend") or len(network.names) > MOST_NODES:
         return None
-    diagnose = late.lazy_import("diagnose")
+    diagnose = late.room("diagnose")
     found = re.search(pattern, step.message)
     try:
         prepared = PREPARED[flag](series, found.groups() if found else ())

@@ -169,7 +169,7 @@ def regimes_parts(found: Result) -> tuple[dict[str, Any], str, str]:
     ]
     head = ("link", "changes at sample", "TE before (nats)", "TE after", "p", "q")
     how = (
-        "The products of the residual of each target with each lagged source are summed along the recording. Without "
+        "The products of what is left of each target with each lagged source are summed along the recording. Without "
         "a change the sums, tied at both ends, are a Brownian bridge; a large distance from 0 is a change. p-values "
         f"count the search for the time. Error rate of a change point: {found.level:g}."
     )
