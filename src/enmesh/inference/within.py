@@ -77,8 +77,8 @@ def with_within(network: Network, series: Series, problem: Problem | None = None
     try:
         asked = Asked(network, series)
     except InputError as error:  # a score that is given may need fewer samples than this test
-        hazard(said := f"dependence within one sample is not tested: {error}")
-        return replace(network, warnings=(*network.warnings, said))
+        hazard(told := f"dependence within one sample is not tested: {error}")
+        return replace(network, warnings=(*network.warnings, told))
     pairs, names = asked.pairs(), series.names
     found = tuple((names[a], names[b], value, p, q) for a, b, value, p, q in pairs)
     together = [pair for pair in pairs if pair.q_value <= LEVEL]
