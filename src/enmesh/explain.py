@@ -1,4 +1,4 @@
-"""The evidence of a link: signed effect, shape, lags, chance, time and limits (`Network.explain`, the page's panel).
+"""What stands behind a link: signed effect, shape, lags, chance, time and limits (`Network.explain`, the page's panel).
 
 Effect, scatter and lags are what a regression says, given the target's own past and its other parents, of the samples
 on which the network was inferred; none of it decides about a link. Nodes whose values are text have no such numbers.
@@ -37,7 +37,7 @@ nothing, no_points = partial(np.empty, 0), partial(np.empty, (0, 2))
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation(Shown):
-    """The evidence of one link.
+    """What stands behind one link.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Explainer:
         self.network, self.series = network, network.series
         if "events" in network.provenance:
             other = "ask significance(events, source, target) for value and null"
-            raise InputError(f"links of events have no evidence panel; {other}")
+            raise InputError(f"links of events have no such panel; {other}")
         if not hasattr(self.series, "trials"):
             advice = "ask the network that infer returned, or, of one from a file, for its links"
             raise InputError(f"the data are not in memory: {advice}")
@@ -120,7 +120,7 @@ class Explainer:
         self.tests = {(c.source, c.target): c for c in network.candidates}
 
     def __call__(self, source: str, target: str) -> Explanation:
-        """Return the evidence of a pair of nodes."""
+        """Return what stands behind a pair of nodes."""
         from scipy.special import ndtri
 
         series = self.series
@@ -196,7 +196,7 @@ def _null(test: Any, transfers: "Transfers", ends: Ends) -> dict[str, Any]:
 
 
 def explain(network: Network, source: str, target: str) -> Explanation:
-    """Return the evidence of a pair of nodes: as a file kept it, or from the data."""
+    """Return what stands behind a pair of nodes: as a file kept it, or from the data."""
     stored = network.evidence.get(f"{source}>{target}")
     if stored is not None:
         nulls = {(c.source, c.target): c.null for c in network.candidates}
@@ -346,5 +346,5 @@ def in_words(about: Explanation, dt: float = 1.0) -> str:
         moved = f"moves {target} {way} by {size} of its own, on average"
         known = len(about.curve) >= 3 and np.ptp(about.curve[:, 1]) > 0
         bends = known and np.corrcoef(about.curve.T)[0, 1] ** 2 < 2 / 3  # a third is not on a straight line
-        text += f" One standard deviation more of {source} {moved}{'; the relation is not linear' * bool(bends)}."
+        text += f" One standard deviation more of {source} {moved}{'; the line bends' * bool(bends)}."
     return text
