@@ -22,4 +22,4 @@ def lazy_import(name: str) -> Any:
     return resolve_name(PLACES[name])
 
 
-room = lazy_import  # the name in `draw`, `explain` and `lag_profile`
+room = lazy_import  # the name in `draw` and `lag_profile`
