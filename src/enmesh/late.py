@@ -12,6 +12,7 @@ PLACES = {
     "outlook": "enmesh.model.page:outlook",
     "power": "enmesh.model.power:power",
     "progress": "enmesh.inference.progress:Progress",
+    "server": "enmesh.app.server",
     "stability": "enmesh.sureness.stability:stability",
     "subjects": "enmesh.cli.subjects:infer_group",
 }
