@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
-from enmesh.links.known import FUNCTIONS, Known
+from enmesh.links.functions import FUNCTIONS
+from enmesh.links.known import Known
 from enmesh.links.ladder import LOOK, WEIGHTS, combined, shifted, turns_of, wilks_p
 from enmesh.links.samples import Samples
 from enmesh.significance import q_values
