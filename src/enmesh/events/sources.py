@@ -45,7 +45,7 @@ def trials_of(data: Any, named: Columns, words: Mapping[str, Any]) -> list[Trial
     if hasattr(data, "get_unit_spike_times"):
         return [_from_units(data)]
     if hasattr(data, "units") and hasattr(data, "session_start_time"):
-        refuse_if(data.units is None, "the NWB file has no table of units; there are no spike times in it")
+        refuse_if(data.units is None, "the NWB file has no table of units, thus no spike times; give one with units")
         return [_from_units(data.units)]
     if isinstance(data, Mapping) and hasattr(data, "time_support"):
         times = {str(name): np.asarray(train.t) for name, train in data.items()}
@@ -224,7 +224,7 @@ def _from_nwb(path: Any) -> list[Trial]:
     except ImportError:
         raise InputError(f"{path}: pynwb is not installed; run: pip install 'enmesh[spikes]'") from None
     if not os.path.exists(path):
-        raise InputError(f"there is no file {path}")
+        raise InputError(f"there is no file {path}; name one that exists")
     try:
         with NWBHDF5IO(str(path), "r") as source:
             return trials_of(source.read(), Columns(), {})

@@ -74,7 +74,11 @@ def with_within(network: Network, series: Series, problem: Problem | None = None
     With a ``problem``, whose rules hold for edges within one sample too, these are oriented and added, and lagged links
     that fail given them are left out.
     """
-    asked = Asked(network, series)
+    try:
+        asked = Asked(network, series)
+    except InputError as error:  # a score that is given may need fewer samples than this test
+        hazard(told := f"dependence within one sample is not tested: {error}")
+        return replace(network, warnings=(*network.warnings, told))
     pairs, names = asked.pairs(), series.names
     found = tuple((names[a], names[b], value, p, q) for a, b, value, p, q in pairs)
     together = [pair for pair in pairs if pair.q_value <= LEVEL]

@@ -131,8 +131,8 @@ def regimes(
         raise InputError(f"level={level!r} is not possible; give an error rate such as 0.05")
     if len(series.trials) > 1:
         raise InputError(
-            f"regimes takes one trial, not {len(series.trials)}; windows(series, width, step) shows what changes "
-            "within trials"
+            f"regimes takes one trial, not {len(series.trials)}; use windows(series, width, step), which shows what "
+            "changes within trials"
         )
     samples = sum(series.lengths)
     least = shortest_of(samples) if shortest is None else whole("shortest", shortest, 40)
