@@ -159,7 +159,7 @@ def test_what_is_asked_is_mended():
         ({"a": 3.0}, {}, "the times of a are no list of numbers"),
         ({"a": None}, {}, "the times of a are no list of numbers"),
         ({"a": [1j]}, {}, "the times of a are no list of numbers"),
-        ({"a": np.array(["2024-01-01"], "M8[s]")}, {}, "or dates in a table"),
+        ({"a": np.array(["2024-01-01"], "M8[s]"), "b": [1.0]}, {}, "or dates in a table"),
         ({"a": [1.0, np.nan]}, {}, "a has 1 missing or infinite times"),
         ({"a": [1.0]}, {}, "1 events and no duration; pass duration= or windows="),
         ({1: [1.0], "1": [2.0]}, {"duration": 5}, "named twice, as a number and as text"),

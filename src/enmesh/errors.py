@@ -13,6 +13,7 @@ from pathlib import Path
 
 # Frames of these files do not lead to a hazard: the line outside them does.
 PACKAGE = str(Path(__file__).parent), contextlib.__file__
+LONGEST = 1000  # letters of a message
 NUMBER = re.compile(r"(?<!\w)\d[\d.,]*")
 
 
@@ -28,6 +29,11 @@ class InputError(ValueError):
     ...     print(refused)
     k=0 is not possible; give a whole number of at least 1
     """
+
+    def __init__(self, message: str):
+        """Say it in one line, whatever was given: of a long one the begin and the end, which says what to do."""
+        line = " ".join(map(str.strip, str(message).splitlines()))
+        super().__init__(line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}")
 
 
 def refuse_if(wrong: object, message: str) -> None:

@@ -16,6 +16,7 @@ from enmesh.errors import InputError, hazard, refuse_if
 from enmesh.estimators import Estimator
 from enmesh.events.events import Events
 from enmesh.measures import Transfers
+from enmesh.options import switch
 from enmesh.significance import Sampling, Significance, by_formula, by_surrogates, q_values
 from enmesh.surrogates import CircularShift, Surrogate
 from enmesh.tasks import Task, interleave, ready
@@ -69,6 +70,7 @@ def te_matrix(
     """
     if not (isinstance(level, (int, float)) and 0 < level < 1):
         raise InputError(f"level={level!r} is not possible; give an error rate between 0 and 1, such as 0.05")
+    switch("conditional", conditional)
     sampling = Sampling(CircularShift() if surrogate is None else surrogate, n_surrogates, seed)
     idle = surrogate is not None and not n_surrogates
     refuse_if(idle, "surrogate has no effect without n_surrogates; give n_surrogates=199, or leave it out")

@@ -143,6 +143,5 @@ class Blocks:
         for node, lag in {*(Lagged(i, 0) for i in family or range(self.n_nodes)), *lagged}:
             complete &= ~absent[self.rows - lag, node]
         if family is None and self._series.missing is not None:
-            used = f"{complete.sum()} of {len(complete)} windows"
-            hazard(f"missing='drop': {used} have no missing value and are used")
+            hazard(f"missing or masked values: {complete.sum()} of {len(complete)} windows have none and are used")
         return complete

@@ -15,6 +15,7 @@ from enmesh.data.table import listed
 from enmesh.embedding import Blocks, Lagged, Lags, Pasts, checked_pasts
 from enmesh.embedding.base import prediction_errors, scaled
 from enmesh.errors import first_few
+from enmesh.options import whole
 from enmesh.surrogates import decorrelation_time
 
 SYNCHRONISED = 0.99
@@ -118,7 +119,7 @@ def hazards_of_pasts(series: Series, embedding: Pasts, max_parents: int | None =
     """Look for hazards that depend on the pasts: kinds ``"determinism"``, ``"dimension"`` and ``"samples"``."""
     blocks = Blocks(series, embedding, _numbers)
     others = series.n_nodes - 1
-    most = others if max_parents is None else min(max_parents, others)
+    most = others if max_parents is None else min(whole("max_parents", max_parents), others)
     return *determined(series, embedding), *_size(series, blocks, most)
 
 

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
 from enmesh import late
 from enmesh.data.series import Series
 from enmesh.embedding import Pasts
@@ -22,7 +20,7 @@ from enmesh.inference.run import Run
 from enmesh.inference.wanted import Edges, Request
 from enmesh.inference.within import with_within
 from enmesh.inference.workers import check_jobs
-from enmesh.options import whole
+from enmesh.options import names_in, switch, whole
 from enmesh.scores import Score
 from enmesh.scores.base import check_alpha
 from enmesh.search.base import Search
@@ -119,7 +117,9 @@ def infer(
     if given.pop("bootstrap"):
         network = infer(series, **given)
         return late.lazy_import("stability")(series=series, n=bootstrap, **given).on(network)
-    given["context"] = (context,) if isinstance(context, str) else tuple(context)
+    given["context"] = (
+        (context,) if isinstance(context, str) else tuple(() if context is None else names_in("context", context))
+    )
     wanted = Request(**{name: given.pop(name) for name in WANTED}, seed=seed, events=isinstance(series, Events))
     wanted = wanted.at_level()
     within = check_within(given.pop("within_sample"), wanted, acyclic)
@@ -137,8 +137,7 @@ def infer(
 
 def check_within(within_sample: bool, wanted: Request, acyclic: bool) -> bool:
     """Return whether edges within one sample are asked for; refuse where they cannot be."""
-    if not isinstance(within_sample, (bool, np.bool_)):
-        raise InputError(f"within_sample={within_sample!r} is not possible; give True or False")
+    within_sample = switch("within_sample", within_sample)
     if within_sample and not wanted.by_link_test:
         raise InputError("within_sample belongs to the default test; leave score, estimator and embedding out")
     if within_sample and acyclic:
@@ -146,7 +145,7 @@ def check_within(within_sample: bool, wanted: Request, acyclic: bool) -> bool:
             "within_sample=True and acyclic=True cannot be combined: edges within one sample are found with "
             "feedback over time allowed; leave one of them out"
         )
-    return bool(within_sample)
+    return within_sample
 
 
 def check_numbers(**given: Any) -> None:
@@ -158,8 +157,7 @@ def check_numbers(**given: Any) -> None:
         value = given.get(name)
         if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
             raise InputError(f"{name}={value!r} is not possible; give an error rate such as 0.05")
-    if not isinstance(given.get("acyclic", False), (bool, np.bool_)):
-        raise InputError(f"acyclic={given['acyclic']!r} is not possible; give True or False")
+    switch("acyclic", given.get("acyclic", False))
     for name, least in (("max_lag", 1), ("max_parents", 0), ("bootstrap", 0), ("seed", 0), ("n_surrogates", 0)):
         if given.get(name) is not None:
             whole(name, given[name], least)

@@ -16,6 +16,7 @@ from enmesh.errors import InputError
 from enmesh.explain import Explainer, Explanation, explain, lag_grid
 from enmesh.inference.network_json import check_agreement, check_network
 from enmesh.options import plain
+from enmesh.tasks import single_thread
 from enmesh.within.hidden import robustness
 
 if TYPE_CHECKING:
@@ -198,7 +199,7 @@ class Network:
 
     def __getitem__(self, target: str) -> tuple[str, ...]:
         """Return the parents of a node."""
-        if target not in self.parents:
+        if not isinstance(target, str) or target not in self.parents:
             raise InputError(f"there is no node {visible(repr(target))}; the nodes are {listed(self.names)}")
         return self.parents[target]
 
@@ -429,7 +430,8 @@ class Network:
         edges: Any = self.edges.itertuples()
         lags = {(row.source, row.target): tuple(row.lags) for row in edges}
         parents = {target: self.parents[target] for target in self.names}
-        return fit(data, parents, lags, own_past=own_past, basis=basis, stability=self.stability)
+        with single_thread():
+            return fit(data, parents, lags, own_past=own_past, basis=basis, stability=self.stability)
 
     def lag_grid(self) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
         """Return lags, and for every pair transfer entropy at each of them and what chance gives."""
@@ -481,7 +483,8 @@ class Network:
         """
         from enmesh.draw.report import write
 
-        return write(self, path, title=title, notes=notes, **places)
+        with single_thread():
+            return write(self, path, title=title, notes=notes, **places)
 
     def _repr_html_(self) -> str:
         from enmesh.draw.report.notebook import network_html

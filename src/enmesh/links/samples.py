@@ -40,10 +40,8 @@ class Samples:
         if len(self.rows) > LONG:
             self.rows = self.rows[np.linspace(0, len(self.rows) - 1, LONG).astype(int)]
         if len(self.rows) < LEAST:
-            raise InputError(
-                f"lags up to {max_lag} leave {len(self.rows)} samples of trials of at most {lengths.max()}; "
-                f"at least {LEAST} are needed: give a smaller max_lag, or a longer record"
-            )
+            told = f"lags up to {max_lag} leave {len(self.rows)} of {self.length} samples; at least {LEAST} are needed"
+            raise InputError(f"{told}: give {'a smaller max_lag, or ' * (max_lag > 1)}a longer record")
         self._starts = np.concatenate([[0], np.cumsum(lengths)])
         self.steps, self.time = place, (place + 0.5) / np.repeat(lengths, lengths)
         self.functions = np.zeros((FUNCTIONS, self.nodes, self.length))

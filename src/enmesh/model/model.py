@@ -131,7 +131,7 @@ class Model:
 
     def index(self, name: str) -> int:
         """Return the position of a node."""
-        if name not in self.names:
+        if not isinstance(name, str) or name not in self.names:
             raise InputError(f"there is no node {visible(repr(name))}; the nodes are {listed(self.names)}")
         return self.names.index(name)
 
@@ -246,7 +246,7 @@ class Model:
     def simulate(self, n: int = 1000, *, seed: int = 0, burn_in: int = BURN_IN) -> Series:
         """Return a recording that the model makes up, of the same kinds of nodes; its truth is the graph."""
         n, burn_in = whole("n", n, 3), whole("burn_in", burn_in, 0)
-        noise = self.uniforms(np.random.default_rng([seed, 0]), 1, burn_in + n)
+        noise = self.uniforms(np.random.default_rng([whole("seed", seed), 0]), 1, burn_in + n)
         values = self.run(self.recent[None, -self.span :], burn_in + n, noise)[0, -n:]
         return self.as_series([values])
 

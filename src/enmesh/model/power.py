@@ -11,10 +11,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from enmesh.data.graph_input import edges_in
 from enmesh.data.series import Series
 from enmesh.data.table import listed
 from enmesh.embedding import Lags
@@ -23,7 +25,7 @@ from enmesh.methods import resolve
 from enmesh.model.fit import Data
 from enmesh.model.nodes import inputs
 from enmesh.model.outlook import Drawn
-from enmesh.options import whole
+from enmesh.options import one_of, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,6 +75,8 @@ class Test:
 
         if over(math.log(MOST_NATS)) < 0:
             return math.inf
+        if over(math.log(1e-9)) >= 0:  # false links alone are as many
+            return 0.0
         return math.exp(_root(over, math.log(1e-9), math.log(MOST_NATS)))
 
     def samples_needed(self, share: float, te: float) -> int:
@@ -323,8 +327,8 @@ class SimulatedPower(Drawn):
 
 
 def _positive(name: str, value: Any) -> float:
-    if not (isinstance(value, (int, float, np.number)) and 0 < value < math.inf):
-        raise InputError(f"{name}={value!r} is not possible; give a positive number")
+    if not (isinstance(value, Real) and 0 < float(value) <= MOST_NATS):
+        raise InputError(f"{name}={value!r} is not possible; give a positive number of at most {MOST_NATS:g}")
     return float(value)
 
 
@@ -372,7 +376,8 @@ def plan(
     nodes = whole("nodes", nodes, 2)
     refuse_if(te is None and samples is None, "give te= (nats), samples=, or both")
     used = _Usual.of(test, nodes, level, max_lag)
-    others = [states] * whole("parents", parents, 0)
+    states = whole("states", states, 0)
+    others, own_past = [states] * whole("parents", parents, 0), whole("own_past", own_past, 0)
     return Power(
         samples=None if samples is None else whole("samples", samples, 3),
         span=max(used.lags, own_past),
@@ -396,9 +401,8 @@ class _Usual(NamedTuple):
     def of(cls, test: str, nodes: int, level: float | None, max_lag: int | None) -> "_Usual":
         from enmesh.links.horizon import USUAL
 
-        tests = ("default", "linear")
-        refuse_if(test not in tests, f"test={test!r} is not known; use 'default' or 'linear'")
-        lags = USUAL if max_lag is None and test == "default" else whole("max_lag", max_lag or 1, 1)
+        one_of("test", test, ("default", "linear"))
+        lags = (USUAL if test == "default" else 1) if max_lag is None else whole("max_lag", max_lag, 1)
         usual = min(LEVEL, 1 / (nodes * (nodes - 1)))
         return cls(test, usual if level is None else _between("level", level), lags)
 
@@ -471,8 +475,9 @@ def power(
         return _of_network(pilot, level, links, te, share, max_lag, own_past, test)
     series = Series.of(pilot)
     states = {series.names[i]: len(known) for i, known in Data.of(series).states.items()}
-    used = _Usual.of(test or "default", series.n_nodes, level, max_lag)
-    ends = _pairs(series.names) if links is None else list(links)
+    used = _Usual.of("default" if test is None else test, series.n_nodes, level, max_lag)
+    ends = _pairs(series.names) if links is None else edges_in(links)
+    refuse_if(not ends, "no link is named; name at least one, as [('a', 'b')], or leave links out")
     found = {}
     for source, target in ends:
         series.indices([source, target])

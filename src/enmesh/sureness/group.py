@@ -13,7 +13,7 @@ from enmesh.errors import InputError
 from enmesh.inference.infer import infer
 from enmesh.inference.network import FORMAT, Network
 from enmesh.inference.workers import in_order
-from enmesh.options import describe, plain, restore
+from enmesh.options import describe, names_in, plain, restore
 from enmesh.sureness import units
 from enmesh.sureness.units import PairTables
 
@@ -97,7 +97,7 @@ def group(
     Nichols, T. E. and Holmes, A. P. (2002). Nonparametric permutation tests for functional neuroimaging. Human Brain
     Mapping 15, 1.
     """
-    if isinstance(subjects, Series) or len(subjects) < 2:
+    if isinstance(subjects, Series) or not isinstance(subjects, Sequence) or len(subjects) < 2:
         raise InputError("a group needs at least 2 subjects; give a list with a series for each")
     from enmesh import __version__
 
@@ -121,7 +121,7 @@ def group(
 
 def _called(labels: Sequence[str] | None, subjects: Sequence[Series]) -> list[str]:
     """Return a name for each subject, no two alike."""
-    known = list(labels) if labels is not None else [Path(one.file).stem for one in subjects]
+    known = names_in("labels", labels) if labels is not None else [Path(one.file).stem for one in subjects]
     if labels is not None and len(known) != len(subjects):
         raise InputError(f"{len(known)} labels for {len(subjects)} subjects; give one for each")
     if len(set(known)) < len(known) or not all(known):

@@ -1,6 +1,7 @@
 """regimes: when do links change, and what is the network before and after?"""
 
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -127,7 +128,7 @@ def regimes(
     Ploberger, W. and Krämer, W. (1992). The CUSUM test with OLS residuals. Econometrica 60, 271.
     """
     series = Series.of(series)
-    if not 0 < level < 1:
+    if not (isinstance(level, Real) and 0 < level < 1):
         raise InputError(f"level={level!r} is not possible; give an error rate such as 0.05")
     if len(series.trials) > 1:
         raise InputError(

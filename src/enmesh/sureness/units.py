@@ -15,7 +15,7 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.data.table import listed
 from enmesh.draw.shown import Reported
-from enmesh.embedding.lagged import reach
+from enmesh.embedding.lagged import checked_pasts, reach
 from enmesh.errors import InputError, hazard
 from enmesh.estimators.scaling import normal_scores
 from enmesh.inference.network import Network
@@ -105,9 +105,9 @@ def past_reach(series: Series, options: Mapping[str, Any]) -> int:
     Of smooth series they look back beyond the fall of the autocorrelation, to tell a slope and a curve.
     """
     score = options.get("score")
-    given = options.get("embedding") or getattr(score, "embedding", None)
+    given = options.get("embedding", getattr(score, "embedding", None))
     if given is not None:
-        return reach(given, series.names)
+        return reach(checked_pasts(given), series.names)
     if isinstance(score, LinkTest):
         return score.max_lag
     asked = whole("max_lag", options.get("max_lag") or 1, 1)
