@@ -45,6 +45,9 @@ REMEDIES = (
     (r"at lag (\d+), the largest", "Look at longer lags.", "--max-lag {double}", "em.infer(series, max_lag={double})"),
     (r"raise max_parents", "Allow more parents of a node.", "--max-parents MORE", "em.infer(series, max_parents=MORE)"),
     (r"allow cycles", "Allow feedback.", "--allow-cycles", "em.infer(series, acyclic=False)"),
+    (r"^no direction within one sample:", "Say which of two nodes comes first, if you know.", "",
+     "em.infer(series, within_sample=True, tiers=[[FIRST], [SECOND]])"),
+    (r"^links change", "Infer one network for each part between changes.", "", "em.regimes(series)"),
     (r"parts of the record", "Look at the links over time.", "", "em.windows(series, width=WIDTH, step=STEP)"),
 )  # fmt: skip
 PREPARED: dict[str, Callable[..., Any]] = {
