@@ -8,6 +8,7 @@ from enmesh.inference.network import LEVEL, Network
 SURE = 0.01  # error rate of a caution, over all pairs or links (Bonferroni)
 SUSPECT = 0.01  # p-value up to which dependence within one sample counts as a sign of a hidden driver
 SHARE = 0.5  # of the value of a link that this dependence must have (chosen on maps and VAR with two nodes hidden)
+CHANGE = "links change"  # how the caution begins
 Pair = tuple[str, str]
 
 
@@ -38,8 +39,8 @@ def undirected(network: Network) -> list[str]:
     if not pairs:
         return []
     return [
-        f"no direction within one sample: {first_few(pairs, 4)} depend on each other, and both directions fit. If you "
-        "know who drives whom, give tiers= or required="
+        f"no direction within one sample: {first_few(pairs, 4)} depend on each other, and both directions fit. A hidden "
+        "driver can cause this; if you know who drives whom, give tiers= or required="
     ]
 
 
@@ -69,7 +70,7 @@ def changing(changes: Sequence[tuple[float, str, str]]) -> list[str]:
     if not links:
         return []
     return [
-        f"links change along the recording: {first_few(links, 6)} (p = {min(changes)[0]:.2g}). One network does not "
+        f"{CHANGE} along the recording: {first_few(links, 6)} (p = {min(changes)[0]:.2g}). One network does not "
         "hold throughout; em.regimes(series) finds when they change"
     ]
 

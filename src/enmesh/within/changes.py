@@ -25,12 +25,16 @@ FUNCTIONS = 2  # of a lagged variable: its values, and the first function that b
 
 
 class Change(NamedTuple):
-    """P-value of any change, p-value of each pair, the sums of each pair ``(source, target, row)``, and the rows."""
+    """P-value of any change and of each pair, sums of each pair ``(source, target, row)``, the rows, and a limit.
+
+    A pair without a change exceeds the limit in at most 5 % (Bonferroni over lags and functions).
+    """
 
     p_value: float
     pairs: np.ndarray
     sums: np.ndarray
     rows: np.ndarray
+    limit: float
 
 
 def bridges(products: np.ndarray) -> np.ndarray:
@@ -78,6 +82,8 @@ def changing_links(known: Sequence[Known], sources: Sequence[Sequence[int]]) -> 
 
 def change_of(samples: Samples, lagged: Sequence[Sequence[Lagged]], clocks: Sequence[int]) -> Change:
     """Test whether any link changes along the record; ``lagged[i]`` are the own past and the sources of node i."""
+    from scipy.special import kolmogi
+
     nodes, lags = samples.nodes, samples.max_lag
     every = [Lagged(j, lag) for j in range(nodes) for lag in range(1, lags + 1)]
     rows = samples.complete([*every, *(Lagged(i, 0) for i in range(nodes))])
@@ -95,7 +101,7 @@ def change_of(samples: Samples, lagged: Sequence[Sequence[Lagged]], clocks: Sequ
     off = ~np.eye(nodes, dtype=bool)
     whole = float(combined(p[off], np.ones(off.sum())))
     p[~off] = np.nan
-    return Change(whole, p, sums, rows)
+    return Change(whole, p, sums, rows, float(kolmogi(0.05 / (lags * FUNCTIONS))))
 
 
 def time_of(samples: Samples, lagged: Sequence[Sequence[Lagged]], change: Change, shortest: int) -> int:
