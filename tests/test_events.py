@@ -183,7 +183,7 @@ def test_what_is_asked_is_mended():
         ({"a": [1.0]}, {"duration": [1, 2]}, "2 durations for 1 trials"),
         ({"a": [1.0]}, {"mend": "all"}, "mend='all' is not known; use 'sort', 'duplicates', 'outside'"),
         ({"a": [1.0]}, {"names": ["b"]}, "there is no node b; the nodes are a"),
-        ({"\u200b": [1.0]}, {"duration": 2}, "cannot be seen"),
+        ({"\u200b": [1.0]}, {"duration": 2}, "no visible name"),
         (pd.DataFrame({"x": [1.0], "y": [2.0]}), {}, "no column says the node of an event; the columns are x, y"),
         (pd.DataFrame({"node": ["a"], "when": [2.0]}), {}, "no column says the time of an event"),
         (pd.DataFrame({"node": ["a"], "time": ["soon"]}), {}, "neither numbers nor dates"),
@@ -549,7 +549,7 @@ def test_p_values_of_unrelated_trains_are_uniform(name):
     [
         ("a target that bursts", 0.12),
         ("a source that follows the target", 0.12),
-        ("daughters of one mother, given her", 0.12),
+        ("two targets of one driver, given it", 0.12),
         ("noise .1, given her", 0.16),
         ("noise .1, given her and an unrelated train", 0.25),
         ("noise .1, delay 2, given two intervals", 0.4),

@@ -409,16 +409,15 @@ def test_a_shared_period_is_no_long_lag():
 def test_the_page_names_the_constants_of_the_code():
     from pathlib import Path
 
+    from enmesh.links import functions, known, ladder, together
     from enmesh.links import horizon as scan
-    from enmesh.links import known, ladder, selection, together
 
     page = (Path(__file__).parents[1] / "docs" / "defaults.md").read_text(encoding="utf-8")
     rows = {row.split(" | ")[0].strip("| "): row.split(" | ")[1] for row in page.splitlines() if row.startswith("| ")}
     for words, value in {
-        "lagged variables that are known, at most": selection.MOST,
         "functions of a model, at most": known.LARGEST,
         "sources whose products with a further one are features, at most": known.PARTNERS,
-        "functions of the residual, and of the source in the full regression": known.FUNCTIONS,
+        "functions of a variable, and of a residual": functions.FUNCTIONS,
         "correlation of a far lag, as a multiple of that at all other lags": scan.ALONE,
         "circular shifts": ladder.SHIFTS,
         "lagged variables of which products are formed, at most": together.MOST,

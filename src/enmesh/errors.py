@@ -101,10 +101,10 @@ _columns: ContextVar[dict[str, list[str]] | None] = ContextVar("columns", defaul
 
 
 @contextmanager
-def said_of_all_columns() -> Iterator[None]:
+def aggregated_warnings() -> Iterator[None]:
     """Say a hazard that several columns have once, naming all of them, when the last column is done.
 
-    >>> with collected_hazards(show=False) as met, said_of_all_columns():
+    >>> with collected_hazards(show=False) as met, aggregated_warnings():
     ...     hazard("of the values repeat", "a: 40%")
     ...     hazard("of the values repeat", "b: 35%")
     >>> met
@@ -126,7 +126,7 @@ def said_of_all_columns() -> Iterator[None]:
 def hazard(message: str, column: str = "") -> None:
     """Warn of a statistical hazard; the warning points at the line outside this package that led to it.
 
-    ``column`` begins the sentence with a column and its number, such as ``"a: 40%"`` (`said_of_all_columns`).
+    ``column`` begins the sentence with a column and its number, such as ``"a: 40%"`` (`aggregated_warnings`).
     """
     if column and (columns := _columns.get()) is not None:
         columns.setdefault(message, []).append(column)

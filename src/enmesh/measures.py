@@ -208,9 +208,9 @@ def transfer_entropy(
     """
     switch("local", local)
     if isinstance(series, Events):
-        transfers: Any = late.room("events").prepared(series, estimator, embedding=embedding)
+        transfers: Any = late.lazy_import("events").prepared(series, estimator, embedding=embedding)
     elif estimator is None and embedding is None:
-        plan, series = late.room("plan"), Series.of(series).in_order()
+        plan, series = late.lazy_import("plan"), Series.of(series).in_order()
         ends, scorer = link(series, source, target, given), plan.default_scorer(series)
         return scorer.local(*ends)[0] if local else scorer.asked(*ends).value
     else:

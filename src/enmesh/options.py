@@ -89,7 +89,7 @@ LIMITS = {
 
 
 def whole(name: str, value: Any, least: int = 0, *, limit: str = "") -> int:
-    """Return ``value`` as an int; refuse what is not a whole number of at least ``least``, or what nothing can bear.
+    """Return ``value`` as an int; refuse what is no whole number of at least ``least``, or too large for any machine.
 
     The largest possible value is that of the name in ``LIMITS``, or of ``limit``.
 

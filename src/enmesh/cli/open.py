@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from enmesh import late
 from enmesh.cli import arguments as a
 from enmesh.cli import show
 from enmesh.data.table import visible
@@ -52,9 +53,10 @@ def open(given: a.Given) -> None:
 async def _serve(path: Path | None, given: a.Given) -> None:
     import uvicorn
 
-    from enmesh.app.server import address, application, is_local
-    from enmesh.app.session import Session
     from enmesh.datasets import names
+
+    page = late.lazy_import("server")
+    address, application, is_local, Session = page.address, page.application, page.is_local, page.Session
 
     session, host = Session(given["folder"]), given["host"] or LOCAL
     config = uvicorn.Config(application(session, host), log_level="error", timeout_graceful_shutdown=1, lifespan="off")

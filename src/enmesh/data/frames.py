@@ -136,7 +136,7 @@ def _arranged(table: Table, rules: Rules) -> Table:
         return table
     at = np.arange(len(table.frame))[rules.rows]
     if not len(at):
-        raise table.error(f"rows leave nothing of {len(table.frame)} rows; count from 1, FROM first")
+        raise table.error(f"rows= selects none of {len(table.frame)} rows; count from 1, the smaller number first")
     numbers = [int(row) + 1 if table.numbers is None else table.numbers[row] for row in at]
     trials = None if table.trials is None else table.trials[at]
     return replace(table, frame=table.frame.iloc[rules.rows], numbers=numbers, trials=trials)
@@ -190,7 +190,7 @@ def _nodes(table: Table, rules: Rules, taken: set[Any], groups: Groups, notes: l
             notes.append(f"left out {listed(labels)}, the same throughout each trial")
         nodes = [name for name in nodes if name not in left and name not in labels]
     if not nodes:
-        raise table.error(f"no column is left for nodes; name them with columns=, it has {listed(frame.columns)}")
+        raise table.error(f"no column remains for nodes; name them with columns=, it has {listed(frame.columns)}")
     return nodes
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from enmesh import late
 from enmesh.data import values as prepare
 from enmesh.data.objects import values_of
 from enmesh.data.rules import Reading, Rules, rules_of, step_of
@@ -382,7 +383,7 @@ class Series:
 
         ``period`` is the length of a season in samples.
         """
-        what = f"freed from a season of {period} samples"
+        what = f"deseasoned (period {period})"
         return self._prepared(lambda trial: prepare.deseasoned(trial, period), nodes, what)
 
     def standardise(self, nodes: Sequence[str] | None = None) -> "Series":
@@ -412,7 +413,7 @@ class Series:
         left = np.nanmax(after, 0) - np.nanmin(after, 0) > 1e-12 * np.nanmax(np.abs(before), 0)
         if not left.all():  # but rounding errors
             gone = ", ".join(self.names[i] for i, kept in zip(picked, left) if not kept)
-            raise InputError(f"nothing is left of column {gone} when it is {what}; leave it out")
+            raise InputError(f"column {gone} is constant when it is {what}; leave it out")
         kinds = tuple(FLOAT if i in picked else kind for i, kind in enumerate(self.kinds))
         return self._derive(changed, kinds, note=self._noted(what, picked))
 
@@ -464,9 +465,7 @@ class Series:
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the series as csv text that `read` gives back, and write it to ``path`` if one is given."""
-        from enmesh.data.files import csv_text
-
-        return csv_text(self, path)
+        return str(late.lazy_import("csv text")(self, path))
 
     def __repr__(self) -> str:
         lengths = sorted(set(self.lengths))

@@ -14,6 +14,7 @@ import numpy as np
 
 from enmesh.draw.cautions import plan, repeated
 from enmesh.draw.subject import LEVEL, Network
+from enmesh.errors import first_few
 from enmesh.late import room
 
 SENTENCES = 3
@@ -130,6 +131,17 @@ def _nothing(network: Network) -> list[str]:
         p = f"{near.p_value:.2g}"
         said.append(f"The nearest to a link is {near.source} → {near.target} (p = {p}, {near.te:.2g} {unit(network)}).")
     return said
+
+
+def certainty(network: Network) -> list[str]:
+    """Return sentences on loops, on links that a hidden driver may make, and on what the recording could show."""
+    return [part for part in (feedback(network), hidden_drivers(network), reach(network)) if part]
+
+
+def hidden_drivers(network: Network) -> str:
+    """Return which links may come from a driver that was not recorded."""
+    found = [f"{c.source} → {c.target}" for c in network.candidates if c.selected and c.hidden]
+    return f"An effect within one sample, or a hidden driver, may cause {first_few(found, 4)}." if found else ""
 
 
 def reach(network: Network) -> str:

@@ -42,7 +42,7 @@ class KSG(ByNeighbours):
     noise
         Standard deviation of the seeded noise that breaks ties, relative to each variable's; 0 switches it off.
     normalise
-        ``"zscore"``, or ``"rank"`` (normal scores), which tames heavy tails.
+        ``"zscore"``, or ``"rank"`` (normal scores), for heavy tails.
     residual
         What is taken out of source and target first by a regression on the condition: ``"none"``, ``"linear"``,
         ``"quadratic"``, or ``"features"`` (random Fourier features: any smooth function). The quantity stays the same,

@@ -247,7 +247,7 @@ def _names(found: Sequence[Trial], wanted: Sequence[str] | None) -> tuple[str, .
     if len(set(known)) < len(known):
         raise InputError("a node is named twice; name each once")
     for name in known:
-        refuse_if(not can_be_seen(name), f"the name of a node cannot be seen ({name!a}); give it another")
+        refuse_if(not can_be_seen(name), f"a node has no visible name ({name!a}); rename it")
     return tuple(known)
 
 

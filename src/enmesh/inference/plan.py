@@ -20,7 +20,7 @@ from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import InputError, first_few, hazard
 from enmesh.estimators import Estimator
 from enmesh.inference.evaluate import Evaluator
-from enmesh.inference.wanted import LEVEL, Choices, Scores, Wanted
+from enmesh.inference.wanted import LEVEL, Choices, Request, Scores
 from enmesh.links.horizon import horizon
 from enmesh.links.samples import LONG
 from enmesh.links.selection import Drivers
@@ -223,7 +223,7 @@ class Planner(Scores):
 
 
 @lru_cache(maxsize=4)
-def planned(series: Series, wanted: Wanted) -> tuple[Plan, Choices]:
+def planned(series: Series, wanted: Request) -> tuple[Plan, Choices]:
     """Return the plan that `infer` makes of a series, and its choices; kept for further questions of the series.
 
     The test of a link selects the sources of a target when that target is asked about.
@@ -234,7 +234,7 @@ def planned(series: Series, wanted: Wanted) -> tuple[Plan, Choices]:
 
 
 def asked(
-    series: Series, wanted: Wanted, sources: Indices, target: int, given: Indices, count: int | None = None
+    series: Series, wanted: Request, sources: Indices, target: int, given: Indices, count: int | None = None
 ) -> Significance:
     """Test a link, or several sources together, as `infer` tests a link; ``count`` is the number of surrogates."""
     score = planned(series, wanted)[0].score
@@ -260,7 +260,7 @@ def asked(
 
 def default_scorer(series: Series, max_lag: int | None = None) -> Any:
     """Return what `infer` asks by default of a series, ready for questions."""
-    score = planned(series, Wanted(max_lag=max_lag))[0].score
+    score = planned(series, Request(max_lag=max_lag))[0].score
     return scorer_of(series, score)
 
 

@@ -149,7 +149,7 @@ class _Drawn(NamedTuple):
 def _drawn_ladder(lags: int, partners: int) -> _Drawn:
     from scipy.special import chdtrc, ndtri
 
-    from enmesh.links.known import FUNCTIONS
+    from enmesh.links.functions import FUNCTIONS
     from enmesh.links.ladder import SHIFTS, TOGETHER, WEIGHTS
 
     rng = np.random.default_rng(0)

@@ -69,15 +69,14 @@ def group(
 ) -> Group:
     """Infer the network of a group of subjects.
 
-    Each subject is standardised, then all are pooled as trials. The pooled network asks whether a link is there in
-    these subjects taken together; ``share`` says in how many of them it can be seen alone; ``p_value`` asks whether it
-    holds for the population: the mean over subjects of the transfer entropy less its mean under chance is compared with
-    random signs (exact up to 13 subjects). Values under chance are skewed to the right: the test is conservative.
+    Each subject is standardised, then all are pooled as trials. The pooled network has the links of these subjects
+    taken together. ``share`` is the share of subjects whose own network has a link. ``p_value`` is for the population:
+    the mean over subjects of the bias-corrected transfer entropy against random signs, exact up to 13 subjects.
 
     Parameters
     ----------
     subjects
-        A `Series`, or anything `Series` takes, for each subject; nodes are matched by name.
+        A `Series`, or what `Series` takes, for each subject; nodes are matched by name.
     labels
         What the subjects are called; by default the files they were read from, or their numbers.
     store

@@ -1,6 +1,6 @@
 """What is drawn, left out or exchanged: whole trials where there are many, otherwise contiguous blocks of samples.
 
-Nearest neighbours do not bear repeated samples: a copy of a sample is its own nearest neighbour. So nothing is drawn
+Nearest neighbours fail with repeated samples: a copy of a sample is its own nearest neighbour. So nothing is drawn
 with replacement. Units are taken or left, and what is taken becomes trials of a new series, so that no window of
 samples crosses a seam. Then every pair of nodes is asked the same question in each: one score, the same parents given.
 """
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 # Trials from which on they are the units; and the fewest blocks, and the fewest units at all.
 MANY_TRIALS, FEW_BLOCKS, FEW_UNITS = 10, 10, 4
-# A block is at least so many decorrelation times and so many times the reach of the past, where the recording bears it;
-# and so many times the least shift of a surrogate, which shifts a source within its block.
+# A block is at least so many decorrelation times and so many times the reach of the past, if the recording is long
+# enough; and so many times the least shift of a surrogate, which shifts a source within its block.
 TIMES, REACHES, LEAST_SHIFTS = 5, 10, 3
 
 Piece = tuple[int, int, int]  # trial, first sample, end
@@ -150,7 +150,7 @@ def pooled(recordings: Sequence[Series]) -> Series:
     for number, one in enumerate(recordings, 1):
         if set(one.names) != set(first.names):
             odd = listed(sorted(set(one.names) ^ set(first.names)))
-            told = f"recording {number} and the first do not share {odd}"
+            told = f"recording {number} and the first differ in the nodes {odd}"
             raise InputError(f"{told}; give the same nodes in each")
         matched = one if one.names == first.names else one.select(first.names)
         for what in ("kinds", "labels", "dt"):
