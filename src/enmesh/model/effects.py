@@ -4,7 +4,7 @@ Both runs have the same noise and begin at the same states, so that their differ
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -274,7 +274,9 @@ def effect(
     each = {name: one.reshape(len(starts), repeats, horizon).mean(axis=1) for name, one in paths.items()}
     rng = np.random.default_rng([seed, 4])
     sets = _graph_params(model, only, rng, DRAWS) if graph else _sets(model, only, rng)
-    drawn = _draws(ask, {name: each[name] for name in ("total", "direct")}, starts, rows, sets, seed, graph)
+    each_of = {name: each[name] for name in ("total", "direct")}
+    gaps = _gaps(ask, each_of, states, seed)
+    drawn = _draws(ask, each_of, starts, rows, sets, seed, gaps, graph)
     means = {name: one.mean(axis=0) for name, one in each.items()}
     return _assemble(model, ask, means, drawn, limits, confidence, told, far, graph)
 
@@ -395,14 +397,24 @@ def _slopes(ask: _Asked, starts: np.ndarray, seed: int) -> dict[str, dict[int, n
     return found
 
 
+def _gaps(ask: Any, each: Mapping[str, np.ndarray], states: np.ndarray, seed: int) -> dict[str, np.ndarray]:
+    """Return by how much the means ``each (start, K)`` differ from those of the richer fit, with the same noise."""
+    nodes = {**ask.model.nodes, **{i: ask.model.richer[i] for i in ask.only if i in ask.model.richer}}
+    other = replace(ask, model=replace(ask.model, nodes=nodes), quiet=False)
+    rng, repeats = np.random.default_rng([seed, 3]), max(1, min(REPEATS, CHUNK // len(states)))
+    found = other.read(_worlds(other.model, states, ask.horizon, ask.only, rng, repeats=repeats))
+    return {name: found[name].mean(axis=0) - one.mean(axis=0) for name, one in each.items()}
+
+
 def _draws(
     ask: _Asked, each: Mapping[str, np.ndarray], starts: np.ndarray, rows: np.ndarray | None,
-    sets: Mapping[int, np.ndarray], seed: int, graph: bool = False,
+    sets: Mapping[int, np.ndarray], seed: int, gaps: Mapping[str, np.ndarray], graph: bool = False,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Return results ``(draw, K)`` that the data do not exclude, of values ``each (start, K)``.
 
     Each sample moves the mean twice: as a state to begin from, and by the coefficients. The variance is that of the sum
-    of both (delta method); the shape is that of results with coefficients that are drawn.
+    of both (delta method), and the square of ``gaps``, by which a richer fit differs; the shape is that of results with
+    coefficients that are drawn.
     """
     nodes, rng = {i: ask.model.nodes[i] for i in ask.only}, np.random.default_rng([seed, 6])
     together = rows is not None and not graph and not ask.quiet and all(len(node.rows) for node in nodes.values())
@@ -420,6 +432,7 @@ def _draws(
         else:
             variance = doubt + _of_sum(moved)
         bent = np.maximum(off.var(axis=0) - doubt, 0)  # what slopes alone do not hold
+        bent += gaps[name] ** 2
         doubt, variance = doubt + bent, variance + bent
         share = np.clip(doubt / np.where(variance > 0, variance, 1), 0, 1) * (off.std(axis=0) > 0)
         shape = np.sqrt(share) * off / np.where(off.std(axis=0) > 0, off.std(axis=0), 1)
@@ -579,7 +592,8 @@ def intervene(
     columns, found = ask.all_of(worlds)
     each = {name: one.reshape(len(states), REPEATS, -1).mean(axis=1) for name, one in found.items()}
     sets = _sets(model, ask.only, np.random.default_rng([seed, 4]))
-    drawn = _draws(ask, {name: each[name] for name in ("mean", "change")}, states, rows, sets, seed)
+    each_of = {name: each[name] for name in ("mean", "change")}
+    drawn = _draws(ask, each_of, states, rows, sets, seed, _gaps(ask, each_of, states, seed))
     index = pd.RangeIndex(1, horizon + 1, name="horizon")
 
     def framed(values: np.ndarray) -> "pd.DataFrame":

@@ -13,7 +13,7 @@ from enmesh.data.series import Series
 from enmesh.data.sources import write_whole
 from enmesh.data.table import listed, visible
 from enmesh.errors import InputError, refuse_if
-from enmesh.model.fit import Data, fitted, links_of
+from enmesh.model.fit import Data, fitted, links_of, richer
 from enmesh.model.nodes import DIGITS, KINDS, Curve, Node, inputs
 from enmesh.options import plain, whole
 
@@ -50,6 +50,8 @@ class Model:
         ``{"a>b": share}`` of the network, where it is known.
     samples, digest
         Number of samples and identity of the data.
+    richer
+        The nodes with one more own lag and the next basis: limits of effects hold the difference (`fit.richer`).
     series
         The data, as long as the model is in memory; effects are then averages over the states in them.
 
@@ -76,6 +78,7 @@ class Model:
     samples: int = 0
     digest: str = ""
     dt: float = 1.0
+    richer: Mapping[int, Node] = field(default_factory=dict, repr=False)
     series: Any = field(default=None, compare=False, repr=False)
 
     @property
@@ -97,7 +100,8 @@ class Model:
     @property
     def span(self) -> int:
         """Number of samples that the next one depends on."""
-        return max([1, *(term.lag for node in self.nodes.values() for term in node.terms)])
+        every = (*self.nodes.values(), *self.richer.values())
+        return max([1, *(term.lag for node in every for term in node.terms)])
 
     @property
     def summary(self) -> "pd.DataFrame":
@@ -281,6 +285,7 @@ class Model:
             "recent": plain(self.recent[-self.span :], DIGITS),
             "spread": plain(self._usual[1], 6),
             "nodes": {self.names[i]: node.to_dict() for i, node in self.nodes.items()},
+            "richer": {self.names[i]: node.to_dict() for i, node in self.richer.items()},
         }
         rows = [f" {json.dumps(key)}: {_lines(plain(value))}" for key, value in data.items()]
         text = "{\n" + ",\n".join(rows) + "\n}"
@@ -324,7 +329,9 @@ def _lines(value: Any) -> str:
 def _revived(data: Mapping[str, Any]) -> Model:
     names = tuple(map(str, data["names"]))
     at = {name: i for i, name in enumerate(names)}
-    nodes = {at[name]: KINDS[node["kind"]].from_dict(node) for name, node in data["nodes"].items()}
+    nodes, richer = (
+        {at[name]: KINDS[node["kind"]].from_dict(node) for name, node in data[key].items()} for key in ("nodes", "richer")
+    )
     links: dict[int, Any] = dict.fromkeys(range(len(names)), ())
     for source, target, lag in data["links"]:
         links[at[target]] = (*links[at[target]], (at[source], int(lag)))
@@ -336,7 +343,8 @@ def _revived(data: Mapping[str, Any]) -> Model:
     recent = np.array(data["recent"], float).reshape(-1, len(names))
     known: dict[str, Any] = {name: data[name] for name in ("samples", "digest", "dt", "stability")}
     states = {at[name]: tuple(each) for name, each in data["states"].items()}
-    made = Model(names=names, nodes=nodes, links=links, states=states, noise=noise, recent=recent, **known)
+    known |= {"richer": richer, "states": states, "noise": noise, "recent": recent}
+    made = Model(names=names, nodes=nodes, links=links, **known)
     made.__dict__["_usual"] = recent.mean(axis=0), np.array(data["spread"], float)
     return made
 
@@ -368,12 +376,12 @@ def fit(
     """
     series = Series.of(series)
     data, links = Data.of(series), links_of(series.names, parents, lags)
-    return assembled(data, links, fitted(data, links, own_past=own_past, basis=basis), series, stability)
+    nodes = fitted(data, links, own_past=own_past, basis=basis)
+    about = {"stability": dict(stability or {}), "digest": series.digest, "dt": series.dt, "series": series}
+    return assembled(data, links, nodes, **about, richer=richer(data, links, nodes, own_past, basis))
 
 
-def assembled(
-    data: Data, links: Any, nodes: Mapping[int, Node], series: Series | None = None, stability: Any = None
-) -> Model:
+def assembled(data: Data, links: Any, nodes: Mapping[int, Node], **about: Any) -> Model:
     """Return the model of fitted nodes, with the correlation of their noise."""
     made = Model(
         names=data.names,
@@ -382,10 +390,7 @@ def assembled(
         states=data.states,
         recent=data.values[~np.isnan(data.values).any(axis=1)],
         samples=len(data.values),
-        stability=dict(stability or {}),
-        digest="" if series is None else series.digest,
-        dt=1.0 if series is None else series.dt,
-        series=series,
+        **about,
     )
     refuse_if(len(made.recent) < made.span, f"{made.span} samples without a gap are needed to start from")
     made.__dict__["noise"] = _correlations(made, data)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from enmesh.data.series import Series
-from enmesh.data.table import listed
+from enmesh.data.table import listed, visible
 from enmesh.embedding import Lags
 from enmesh.errors import InputError, refuse_if
 from enmesh.methods import resolve
@@ -371,17 +371,10 @@ def plan(
     """
     nodes = whole("nodes", nodes, 2)
     refuse_if(te is None and samples is None, "give te= (nats), samples=, or both")
-    used = _Usual.of(test, nodes, level, max_lag)
     others = [states] * whole("parents", parents, 0)
-    return Power(
-        samples=None if samples is None else whole("samples", samples, 3),
-        span=max(used.lags, own_past),
-        level=used.level,
-        share=_between("share", share),
-        lags=used.lags,
-        links={("a", "b"): used.of_link(own_past, states, others, states)},
-        te=None if te is None else _positive("te", te),
-        nodes=nodes,
+    asked = {"samples": None if samples is None else whole("samples", samples, 3), "nodes": nodes}
+    return _Usual.of(test, nodes, level, max_lag).power(
+        own_past, {("a", "b"): (states, others, states)}, te, share, **asked
     )
 
 
@@ -416,6 +409,20 @@ class _Usual(NamedTuple):
             partners = min(own, 1) + len(others)
             return LadderTest(dof=1, used=used + CHOSEN, level=self.level, lags=self.lags, partners=partners)
         return Test(dof=max(1, source - 1), used=used, level=self.level / self.lags)
+
+    def power(
+        self,
+        own: int,
+        links: Mapping[tuple[str, str], tuple[int, Sequence[int], int]],
+        te: Any,
+        share: float,
+        **about: Any,
+    ) -> Power:
+        """Return what can be found of links ``{(source, target): (states of source, of others, of target)}``."""
+        found = {ends: self.of_link(own, *states) for ends, states in links.items()}
+        te = None if te is None else _positive("te", te)
+        span, share = max(self.lags, own), _between("share", share)
+        return Power(span=span, level=self.level, share=share, lags=self.lags, links=found, te=te, **about)
 
 
 def power(
@@ -471,20 +478,18 @@ def power(
         return _of_network(pilot, level, links, te, share, max_lag, own_past, test)
     series = Series.of(pilot)
     states = {series.names[i]: len(known) for i, known in Data.of(series).states.items()}
-    used = _Usual.of(test or "default", series.n_nodes, level, max_lag)
-    ends = _pairs(series.names) if links is None else list(links)
-    found = {}
-    for source, target in ends:
-        series.indices([source, target])
-        found[source, target] = used.of_link(own_past, states.get(source, 0), (), states.get(target, 0))
-    return Power(
-        samples=len(series), span=max(used.lags, own_past), level=used.level, share=share, lags=used.lags,
-        links=found, te=None if te is None else _positive("te", te), nodes=series.n_nodes, trials=len(series.trials),
-    )  # fmt: skip
+    found = {(a, b): (states.get(a, 0), (), states.get(b, 0)) for a, b in _pairs(series.names, links)}
+    about = {"samples": len(series), "nodes": series.n_nodes, "trials": len(series.trials)}
+    return _Usual.of(test or "default", series.n_nodes, level, max_lag).power(own_past, found, te, share, **about)
 
 
-def _pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    return [(a, b) for b in names for a in names if a != b]
+def _pairs(names: Sequence[str], links: Any) -> list[tuple[str, str]]:
+    """Return the links that are asked for, by default all pairs."""
+    if links is None:
+        return [(a, b) for b in names for a in names if a != b]
+    for name in (one for ends in links for one in ends):
+        refuse_if(name not in names, f"there is no node {visible(repr(name))}; the nodes are {listed(names)}")
+    return [(source, target) for source, target in links]
 
 
 def _of_network(
@@ -492,7 +497,7 @@ def _of_network(
 ) -> Power:
     """Return what the run of a network could find; its series need not be in memory."""
     known, score = network.provenance, network.options.get("score") or {}
-    samples = known.get("samples")
+    samples, names = known.get("samples"), network.names
     refuse_if(
         not isinstance(samples, int) or "events" in known, "the network has no number of samples; give the recording"
     )
@@ -500,18 +505,10 @@ def _of_network(
     level = level or score.get("level") or (round(1 - alpha, 12) if isinstance(alpha, float) else None)
     test = test or ("default" if score.get("type") == "LinkTest" else "linear")
     lags = score.get("max_lag") or _searched(network) if max_lag is None else max_lag
-    used = _Usual.of(test, len(network.names), level, lags)
-    ends = _pairs(network.names) if links is None else list(links)
-    found = {}
-    for source, target in ends:
-        for name in (source, target):
-            network[name]  # says which nodes there are
-        others = [p for p in network.parents[target] if p != source]
-        found[source, target] = used.of_link(own_past, 0, [0] * len(others), 0)
-    return Power(
-        samples=samples, span=max(used.lags, own_past), level=used.level, share=share, lags=used.lags, links=found,
-        te=None if te is None else _positive("te", te), nodes=len(network.names), trials=int(known.get("trials") or 1),
-    )  # fmt: skip
+    others = {(a, b): [0] * len({*network.parents[b]} - {a}) for a, b in _pairs(names, links)}
+    found = {ends: (0, more, 0) for ends, more in others.items()}
+    about = {"samples": samples, "nodes": len(names), "trials": int(known.get("trials") or 1)}
+    return _Usual.of(test, len(names), level, lags).power(own_past, found, te, share, **about)
 
 
 def _searched(network: Any) -> int:
