@@ -1,7 +1,7 @@
 """Effects: do 95 % limits hold the truth in 95 %, and how near are estimates beside tigramite's CausalEffects?
 
-    python benchmarks/effects.py coverage 200
-    python benchmarks/effects.py beside 40       # needs tigramite and scikit-learn
+    python benchmarks/effects.py coverage 200 0      # repetitions, first seed
+    python benchmarks/effects.py beside 40 0         # needs tigramite and scikit-learn
 
 All are told the same graph. Systems: two vector autoregressions and three noisy maps. The truth is the mean difference
 of pairs of runs of the true equations that differ in the change alone: 400,000 of them, 4,000 where all is linear.
@@ -141,7 +141,7 @@ def ours(values, parents, change, hold, seed, own_past=None):
     return model.effect("a", "c", change=change, horizon=max(HORIZONS), hold=hold, seed=seed)
 
 
-def coverage(repetitions, held=(False,)):
+def coverage(repetitions, first, held=(False,)):
     """How often limits hold the truth; the own past is chosen in each recording."""
     rows = []
     for name, (step, parents, linear) in SYSTEMS.items():
@@ -149,7 +149,7 @@ def coverage(repetitions, held=(False,)):
         for hold in held:
             paths = 4000 if linear else 400_000
             got = {"total": [], "direct": []}
-            for seed in range(repetitions):
+            for seed in range(first, first + repetitions):
                 found = ours(states(step, N, [seed, 1]), parents, change, hold, seed)
                 got["total"].append([found.total, found.low, found.high])
                 got["direct"].append(found.direct.to_numpy().T)
@@ -170,13 +170,13 @@ def coverage(repetitions, held=(False,)):
     print(f"{inside:.0%} of the cells within .93 to .97")
 
 
-def beside(repetitions):
+def beside(repetitions, first):
     """Root mean squared error of total effects, all told graph and lags."""
     for name, (step, parents, linear) in SYSTEMS.items():
         change = CHANGES[name]
         mean, _ = truth(step, change, False, False, 4000 if linear else 400_000)
         mean, errors = mean[np.array(HORIZONS) - 1], {}
-        for seed in range(repetitions):
+        for seed in range(first, first + repetitions):
             values = states(step, N, [seed, 1])
             found = ours(values, parents, change, False, seed, own_past=1).total[list(HORIZONS)].to_numpy()
             for who, each in {"enmesh": found, **peers(values, parents, change)}.items():
@@ -186,5 +186,5 @@ def beside(repetitions):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    what, repetitions = sys.argv[1], int(sys.argv[2])
-    {"coverage": coverage, "beside": beside}[what](repetitions)
+    what, repetitions, first = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    {"coverage": coverage, "beside": beside}[what](repetitions, first)

@@ -2,8 +2,9 @@
 
     python benchmarks/planned_power.py [repetitions] [first seed] [kinds]
 
-Thirty settings: linear links by the default test (20: sizes, memory, levels, lags, a second parent), by one regression
-(4), counted states (3), and maps whose power is simulated from a model that was fitted to one pilot recording (3).
+Settings: linear links by the default test (20: sizes, memory, levels, lags, further parents), by one regression (4),
+between two states by the default test (2), by counting (3), and maps whose power is simulated from a model that was
+fitted to one pilot recording (3).
 """
 
 import sys
@@ -26,11 +27,13 @@ LINEAR = [  # n, own, coupling, level, lags searched, lag of the link, further p
     (1000, 0.5, 0.08, 0.01, 10, 6, 2), (2000, 0.5, 0.06, 0.01, 5, 1, 0),
 ]  # fmt: skip
 REGRESSION = [  # n, own, coupling, level, lags searched, lag of the link
-    (60, 0.5, 0.35, 0.01, 1, 1), (200, 0.8, 0.12, 0.05, 1, 1), (500, 0.0, 0.15, 0.01, 5, 5), (1000, 0.5, 0.08, 0.001, 1, 1),
+    (60, 0.5, 0.35, 0.01, 1, 1), (200, 0.8, 0.12, 0.05, 1, 1), (500, 0.0, 0.15, 0.01, 5, 5),
+    (1000, 0.5, 0.08, 0.001, 1, 1),
 ]  # fmt: skip
 STATES = [  # n, states, concentration, level, seed
-    (200, 2, 4.0, 0.05, 5), (400, 2, 6.0, 0.01, 8), (1000, 3, 9.0, 0.01, 6),
+    (120, 2, 4.0, 0.05, 5), (120, 2, 6.0, 0.01, 8), (400, 3, 9.0, 0.01, 6),
 ]  # fmt: skip
+BINARY = [(200, 0.30, 0.2, 0.01, 1), (400, 0.25, 0.0, 0.01, 5)]  # n, link, own, level, lags searched
 MAPS = [("logistic", 100), ("logistic", 200), ("tent", 200)]  # map, n
 PILOT = 4000
 
@@ -58,7 +61,8 @@ def linear(repetitions, first):
         for seed in range(first, first + repetitions):
             series = em.simulate.var(graph, n=n, own=own, coupling=coupling, lags={("a", "b"): lag}, seed=seed)
             hits += em.significance(series, "a", "b", given=names, max_lag=lags).p_value <= level
-        yield f"linear, own {own}, lag {lag} of {lags}, {others} more parents", n, level, te, predicted, hits / repetitions
+        kind = f"linear, own {own}, lag {lag} of {lags}, {others} more parents"
+        yield kind, n, level, te, predicted, hits / repetitions
 
 
 def regression(repetitions, first):
@@ -89,6 +93,25 @@ def counted(repetitions, first):
         yield f"{states} states", n, level, te, predicted, hits / repetitions
 
 
+def binary(repetitions, first):
+    """The probability of a 1 is .5, moved by the last states of both, which are -1/2 and 1/2, times link and own."""
+    for n, link, own, level, lags in BINARY:
+        cells = 0.5 + (np.array([-1, 1, -1, 1]) * link + np.array([-1, -1, 1, 1]) * own) / 2
+        told = np.array([p * np.log(p) + (1 - p) * np.log(1 - p) for p in cells])
+        pooled = 0.5 + np.array([-1, 1]) * own / 2
+        te = told.mean() - np.mean([p * np.log(p) + (1 - p) * np.log(1 - p) for p in pooled])
+        predicted = em.plan(te=te, samples=n, level=level, max_lag=lags).of(te)
+        hits = 0
+        for seed in range(first, first + repetitions):
+            rng = np.random.default_rng([seed, 9])
+            a, u, b = rng.integers(0, 2, n), rng.random(n), np.zeros(n, int)
+            for t in range(1, n):
+                b[t] = u[t] < 0.5 + (a[t - 1] - 0.5) * link + (b[t - 1] - 0.5) * own
+            series = em.Series(np.column_stack([a, b]), names=["a", "b"])
+            hits += em.significance(series, "a", "b", max_lag=lags).p_value <= level
+        yield f"two states, default test, {lags} lags", n, level, te, predicted, hits / repetitions
+
+
 def mapped(repetitions, first):
     """The pilot of each map and the recordings have different seeds."""
     for kind, n in MAPS:
@@ -106,7 +129,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    kinds = {"linear": linear, "regression": regression, "states": counted, "maps": mapped}
+    kinds = {"linear": linear, "regression": regression, "binary": binary, "states": counted, "maps": mapped}
     rows = []
     for kind in sys.argv[3:] or kinds:
         for row in kinds[kind](repetitions, first):

@@ -14,6 +14,7 @@ import numpy as np
 
 from enmesh.draw.cautions import plan, repeated
 from enmesh.draw.subject import LEVEL, Network
+from enmesh.errors import InputError
 from enmesh.late import room
 
 SENTENCES = 3
@@ -137,13 +138,16 @@ def reach(network: Network) -> str:
     samples = network.provenance.get("samples")
     if not isinstance(samples, int) or "events" in network.provenance or len(network.names) < 2:
         return ""
-    found = room("power")(network)
+    try:
+        found = room("power")(network)
+    except InputError:  # states were counted, and the series that says how many there are is not in memory
+        return ""
     if not math.isfinite(found.smallest):
         return f"{samples:,} samples are too few to show a link; record more."
     fewer = found.smallest / 4
     return (
-        f"With {samples:,} samples, 4 of 5 linear links of {found.smallest:.2g} nats would be found; weaker ones are "
-        f"often missed. About {round_up(found.samples_needed(fewer)):,} samples would show links of {fewer:.2g} nats."
+        f"With {samples:,} samples, 4 of 5 {found.kind}links of {found.smallest:.2g} nats would be found; weaker ones "
+        f"are often missed. About {round_up(found.samples_needed(fewer)):,} samples would show links of {fewer:.2g} nats."
     )
 
 

@@ -330,7 +330,8 @@ def _revived(data: Mapping[str, Any]) -> Model:
     names = tuple(map(str, data["names"]))
     at = {name: i for i, name in enumerate(names)}
     nodes, richer = (
-        {at[name]: KINDS[node["kind"]].from_dict(node) for name, node in data[key].items()} for key in ("nodes", "richer")
+        {at[name]: KINDS[node["kind"]].from_dict(node) for name, node in data[key].items()}
+        for key in ("nodes", "richer")
     )
     links: dict[int, Any] = dict.fromkeys(range(len(names)), ())
     for source, target, lag in data["links"]:

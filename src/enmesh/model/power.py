@@ -3,8 +3,8 @@
 The default test combines rungs and lags in one p-value (`links.ladder`). Its power for a linear link of T nats is the
 share of `DRAWS` draws of its statistics, which are sums of squares of independent normal numbers: those of the line
 through the true lag have the mean N (exp(2 T) - 1), spread as the samples of the source are. A regression alone
-(``test="linear"``) gives a noncentral F, counted states a noncentral chi-square with 2 N T. Where a link is not
-linear, recordings are simulated from a fitted model and tested.
+(``test="linear"``) gives a noncentral F, counting states (``"counting"``) a noncentral chi-square with 2 N T. Where a
+link is not linear, recordings are simulated from a fitted model and tested.
 """
 
 import math
@@ -223,6 +223,11 @@ class Power(Drawn):
         return pd.DataFrame(rows, columns=["source", "target", "dof", "smallest"])
 
     @property
+    def kind(self) -> str:
+        """Which links are meant: of states that are counted all, else linear ones."""
+        return "" if self._hardest.states else "linear "
+
+    @property
     def _hardest(self) -> Test:
         return max({*self.links.values()}, key=lambda test: (test.dof, test.used))
 
@@ -257,13 +262,13 @@ class Power(Drawn):
         parts = []
         if self.samples is not None and math.isfinite(self.smallest):
             parts.append(
-                f"With {self.samples:,} samples linear links of at least {self.smallest:.2g} nats are found with a "
+                f"With {self.samples:,} samples {self.kind}links of at least {self.smallest:.2g} nats are found with a "
                 f"probability of {self.share:.0%} ({how}); weaker ones may be missed."
             )
         elif self.samples is not None:
             parts.append(f"With {self.samples:,} samples no link is found with a probability of {self.share:.0%}.")
         if self.te is not None:
-            told = f"A linear link of {self.te:g} nats is found with a probability of {self.share:.0%} from"
+            told = f"A {self.kind}link of {self.te:g} nats is found with a probability of {self.share:.0%} from"
             parts.append(f"{told} {self.samples_needed():,} samples on{'' if parts else f' ({how})'}.")
         if self.nodes > 2:
             pairs = self.nodes * (self.nodes - 1)
@@ -345,7 +350,7 @@ def plan(
     own_past: int = 1,
     parents: int = 0,
     states: int = 0,
-    test: str = "default",
+    test: str | None = None,
 ) -> Power:
     """Return which links a recording to come can show, without data.
 
@@ -357,13 +362,14 @@ def plan(
         Error level of a link, by default that of `infer` (0.01, lower in networks of more than 10 nodes), and the
         probability with which a link is to be found.
     max_lag
-        Number of lags that are searched; 5 by default, of a linear test 1.
+        Number of lags that are searched; 5 by default, of the other tests 1.
     own_past, parents
         Numbers of own lags and of other parents that are conditioned on.
     states
-        Number of states of each node, which are counted; 0 for measurements.
+        Number of states of each node, for ``test="counting"``.
     test
-        ``"default"``: the test of `infer`; ``"linear"``: a regression alone (F).
+        ``"default"``: the test of `infer`; ``"linear"``: a regression alone (F); ``"counting"``: states are counted
+        (chi-square, as `Discrete` does), which is taken where ``states`` are given.
 
     >>> import enmesh as em
     >>> em.plan(nodes=10, te=0.02, test="linear").samples_needed()
@@ -371,7 +377,8 @@ def plan(
     """
     nodes = whole("nodes", nodes, 2)
     refuse_if(te is None and samples is None, "give te= (nats), samples=, or both")
-    others = [states] * whole("parents", parents, 0)
+    others, test = [states] * whole("parents", parents, 0), test or ("counting" if states else "default")
+    refuse_if(states and test != "counting", f"states= goes with test='counting', not with {test!r}")
     asked = {"samples": None if samples is None else whole("samples", samples, 3), "nodes": nodes}
     return _Usual.of(test, nodes, level, max_lag).power(
         own_past, {("a", "b"): (states, others, states)}, te, share, **asked
@@ -389,8 +396,8 @@ class _Usual(NamedTuple):
     def of(cls, test: str, nodes: int, level: float | None, max_lag: int | None) -> "_Usual":
         from enmesh.links.horizon import USUAL
 
-        tests = ("default", "linear")
-        refuse_if(test not in tests, f"test={test!r} is not known; use 'default' or 'linear'")
+        tests = ("default", "linear", "counting")
+        refuse_if(test not in tests, f"test={test!r} is not known; use {', '.join(tests)}")
         lags = USUAL if max_lag is None and test == "default" else whole("max_lag", max_lag or 1, 1)
         usual = min(LEVEL, 1 / (nodes * (nodes - 1)))
         return cls(test, usual if level is None else _between("level", level), lags)
@@ -398,17 +405,16 @@ class _Usual(NamedTuple):
     def of_link(self, own: int, source: int, others: Sequence[int], target: int) -> Test:
         """Return the test of a link; ``source``, ``others`` and ``target`` are numbers of states, 0 of measurements."""
         own = whole("own_past", own, 0)
-        if target:
-            refuse_if(
-                not source or 0 in others, "measurements that drive states have no known null; pass a fitted model"
-            )
+        if self.test == "counting":
+            every = source, target, *others
+            refuse_if(0 in every, "counting needs states throughout; use series.discretise(), or another test")
             dof = (target - 1) * (source - 1) * target**own * math.prod(others)
             return Test(dof=dof, used=0, level=self.level / self.lags, states=True)
-        used = 1 + own + sum(max(1, states - 1) for states in others)
-        if self.test == "default":
-            partners = min(own, 1) + len(others)
-            return LadderTest(dof=1, used=used + CHOSEN, level=self.level, lags=self.lags, partners=partners)
-        return Test(dof=max(1, source - 1), used=used, level=self.level / self.lags)
+        used = 1 + own + len(others)
+        if self.test == "linear":
+            return Test(dof=1, used=used, level=self.level / self.lags)
+        partners = min(own, 1) + len(others)
+        return LadderTest(dof=1, used=used + CHOSEN, level=self.level, lags=self.lags, partners=partners)
 
     def power(
         self,
@@ -477,7 +483,7 @@ def power(
     if hasattr(pilot, "candidates"):
         return _of_network(pilot, level, links, te, share, max_lag, own_past, test)
     series = Series.of(pilot)
-    states = {series.names[i]: len(known) for i, known in Data.of(series).states.items()}
+    states = _states(series)
     found = {(a, b): (states.get(a, 0), (), states.get(b, 0)) for a, b in _pairs(series.names, links)}
     about = {"samples": len(series), "nodes": series.n_nodes, "trials": len(series.trials)}
     return _Usual.of(test or "default", series.n_nodes, level, max_lag).power(own_past, found, te, share, **about)
@@ -503,12 +509,22 @@ def _of_network(
     )
     alpha = score.get("alpha")
     level = level or score.get("level") or (round(1 - alpha, 12) if isinstance(alpha, float) else None)
-    test = test or ("default" if score.get("type") == "LinkTest" else "linear")
+    counted, states = "Discrete" in str(score.get("estimator")), dict[str, int]()
+    test = test or ("default" if score.get("type") == "LinkTest" else "counting" if counted else "linear")
+    if test == "counting":
+        refuse_if(network.series is None, "how many states there are is not in the network; give the recording")
+        states = _states(network.series)
     lags = score.get("max_lag") or _searched(network) if max_lag is None else max_lag
-    others = {(a, b): [0] * len({*network.parents[b]} - {a}) for a, b in _pairs(names, links)}
-    found = {ends: (0, more, 0) for ends, more in others.items()}
+    found = {}
+    for a, b in _pairs(names, links):
+        found[a, b] = states.get(a, 0), [states.get(p, 0) for p in network.parents[b] if p != a], states.get(b, 0)
     about = {"samples": samples, "nodes": len(names), "trials": int(known.get("trials") or 1)}
     return _Usual.of(test, len(names), level, lags).power(own_past, found, te, share, **about)
+
+
+def _states(series: Series) -> dict[str, int]:
+    """Return the number of states of the nodes that are states."""
+    return {series.names[i]: len(known) for i, known in Data.of(series).states.items()}
 
 
 def _searched(network: Any) -> int:
