@@ -145,9 +145,10 @@ def reach(network: Network) -> str:
     if not math.isfinite(found.smallest):
         return f"{samples:,} samples are too few to show a link; record more."
     fewer = found.smallest / 4
+    needed = round_up(found.samples_needed(fewer))
     return (
         f"With {samples:,} samples, 4 of 5 {found.kind}links of {found.smallest:.2g} nats would be found; weaker ones "
-        f"are often missed. About {round_up(found.samples_needed(fewer)):,} samples would show links of {fewer:.2g} nats."
+        f"are often missed. About {needed:,} samples would show links of {fewer:.2g} nats."
     )
 
 
