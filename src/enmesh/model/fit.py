@@ -151,11 +151,11 @@ def richer(data: Data, links: Links, nodes: Mapping[int, Node], own_past: Any, b
 
     What a chosen basis leaves out shows in the difference to this fit. A node that has no richer fit is left out.
     """
-    made = {}
-    for i, node in nodes.items():
+    made: dict[int, Node] = {}
+    for i, node in nodes.items() if own_past is None or basis is None else ():
         kind = "" if isinstance(node, Table) else node.basis.kind
         after = KINDS[min(KINDS.index(kind) + 1, len(KINDS) - 1)] if kind else None
-        how = {"own_past": node.own + (own_past is None), "basis": after if basis is None else basis}
+        how: dict[str, Any] = {"own_past": node.own + (own_past is None), "basis": after if basis is None else basis}
         try:
             made |= fitted(data, links, only=[i], **how)
         except InputError:  # too few samples, or too many situations
