@@ -463,7 +463,7 @@ def _of_sum(values: np.ndarray) -> np.ndarray:
 def _limits(mean: np.ndarray, draws: np.ndarray, limits: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
     """Return low and high of draws, which hold the mean also where rounding alone moves it."""
     spread = 1e-12 * draws.std(axis=0)
-    low, high = (np.quantile(draws, share, axis=0) for share in limits)
+    low, high = (np.quantile(draws, share, axis=0, method="weibull") for share in limits)
     return np.minimum(low, mean - spread), np.maximum(high, mean + spread)
 
 
@@ -478,8 +478,8 @@ def _assumptions(model: "Model", told: str, linear: bool, graph: bool, only: Seq
         notes.append(f"The effect is an average over {told}; curves go on in straight lines a little beyond the data.")
     if len(model.noise) and any(model.noise[i, j] for i in only for j in only if i < j):
         notes.append("Noise that nodes share within one sample is not an effect of one on another.")
-    held = "coefficients and of the graph (stability)" if graph else "coefficients; the graph is taken as given"
-    notes.append(f"Limits hold the uncertainty of {held}.")
+    held = "of bases and of the graph (stability)" if graph else "and of bases; the graph is taken as given"
+    notes.append(f"Limits hold the uncertainty of coefficients{', ' if graph else ' '}{held}.")
     return tuple(notes)
 
 
