@@ -18,6 +18,7 @@ from enmesh.model.outlook import Drawn, level_of, named
 from enmesh.options import whole
 
 if TYPE_CHECKING:
+    import networkx as nx
     import pandas as pd
 
     from enmesh.model.model import Model
@@ -187,25 +188,14 @@ class Worlds:
             history[:, last, i] += node.mean(new, params, self.draw) - node.mean(old, params, self.draw)
 
 
-def _ancestors(model: "Model", nodes: Iterable[int]) -> tuple[int, ...]:
-    """Return nodes and all that drive them, directly or not, in order."""
-    found, open_ = set(nodes), list(nodes)
-    while open_:
-        sources = {term.node for term in model.nodes[open_.pop()].terms} - found
-        found |= sources
-        open_ += sources
-    return tuple(sorted(found))
+def _ways(model: "Model", nodes: Iterable[int]) -> "nx.DiGraph[int]":
+    """Return the graph of some nodes and of all that drive them, directly or not."""
+    import networkx as nx
 
-
-def _between(model: "Model", source: int, target: int, only: Sequence[int]) -> list[int]:
-    """Return the nodes on ways from source to target but for these two."""
-    reached, open_ = {source}, [source]
-    while open_:
-        now = open_.pop()
-        new = {i for i in only if i not in reached and any(term.node == now for term in model.nodes[i].terms)}
-        reached |= new
-        open_ += new
-    return [i for i in only if i in reached and i not in (source, target)]
+    graph: Any = nx.DiGraph()
+    graph.add_nodes_from(range(len(model.names)))
+    graph.add_edges_from((term.node, i) for i, node in model.nodes.items() for term in node.terms)
+    return graph.subgraph({*nodes}.union(*(nx.ancestors(graph, i) for i in nodes)))
 
 
 def _worlds(
@@ -258,15 +248,17 @@ def effect(
     seed
         Seed of noise and draws.
     """
+    import networkx as nx
     import pandas as pd
 
     horizon, limits = whole("horizon", horizon, 1), level_of(confidence)
     start, end = model.index(source), model.index(target)
     _refuse_states(model, start, end, change)
-    only = _ancestors(model, (start, end))
+    ways = _ways(model, (start, end))
+    only = tuple(sorted(ways))
     linear = all(model.nodes[i].linear for i in only)
     kept = {"total": (), "direct": tuple(i for i in only if i not in (start, end))}
-    kept |= {model.names[m]: (m,) for m in _between(model, start, end, only)}
+    kept |= {model.names[m]: (m,) for m in only if m not in (start, end) and nx.has_path(ways, start, m)}
     ask = _Question(model, {start: float(change)}, True, hold, horizon, only, kept, ("total", "direct"), end, linear)
     states, told, rows = model.starts(series, STARTS, seed)
     means, drawn = _answered(ask, states, rows, seed, graph)

@@ -34,10 +34,12 @@ class Drawn(Shown):
         return PICTURES[type(self).__name__](self, path=path, **how)
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.more import figure
+        from enmesh.draw.report.more import figure, text
         from enmesh.draw.report.notebook import face
 
-        return face(str(getattr(self, "sentence", repr(self))), figure(self.plot))
+        assumed = "".join(f"<li>{text(one)}</li>" for one in getattr(self, "assumptions", ()))
+        notes = [f"<p>This assumes:</p><ul>{assumed}</ul>"] if assumed else []
+        return face(str(getattr(self, "sentence", repr(self))), figure(self.plot), *notes)
 
 
 @dataclass(frozen=True, repr=False)
