@@ -12,6 +12,7 @@ import numpy as np
 from enmesh.data.table import listed
 from enmesh.errors import InputError, hazard, refuse_if
 from enmesh.explain import long_run_variance
+from enmesh.model.equations import Equations
 from enmesh.model.fit import Data, fitted
 from enmesh.model.nodes import Curve, inputs
 from enmesh.model.outlook import Drawn, level_of, named
@@ -20,8 +21,6 @@ from enmesh.options import whole
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
-
-    from enmesh.model.model import Model
 
 DRAWS = 300
 STARTS, FEW_STARTS = 2000, 100  # states to begin from: for the estimate, and for each set of coefficients
@@ -145,7 +144,7 @@ class Intervention(Drawn):
 class Worlds:
     """Runs of a model from the same states with the same noise; ``only`` these nodes matter."""
 
-    model: "Model"
+    model: Equations
     history: np.ndarray
     noise: np.ndarray | None
     params: Mapping[int, np.ndarray]
@@ -188,7 +187,7 @@ class Worlds:
             history[:, last, i] += node.mean(new, params, self.draw) - node.mean(old, params, self.draw)
 
 
-def _ways(model: "Model", nodes: Iterable[int]) -> "nx.DiGraph[int]":
+def _ways(model: Equations, nodes: Iterable[int]) -> "nx.DiGraph[int]":
     """Return the graph of some nodes and of all that drive them, directly or not."""
     import networkx as nx
 
@@ -216,7 +215,7 @@ def _worlds(
 
 
 def effect(
-    model: "Model",
+    model: Equations,
     source: str,
     target: str,
     change: float = 1.0,
@@ -274,7 +273,7 @@ def effect(
     return Effect(source, target, float(change), hold, total, low, high, *frames, confidence, notes, drawn["total"])
 
 
-def _refuse_states(model: "Model", start: int, end: int, change: float) -> None:
+def _refuse_states(model: Equations, start: int, end: int, change: float) -> None:
     for i in (start, end):
         if i in model.states and isinstance(model.states[i][0], str):
             name = model.names[i]
@@ -293,7 +292,7 @@ class _Question:
     ``kept`` names runs, with the nodes that keep their values in each; ``limited`` names the results with limits.
     """
 
-    model: "Model"
+    model: Equations
     numbers: Mapping[int, float]
     shift: bool
     hold: bool
@@ -459,7 +458,7 @@ def _limits(mean: np.ndarray, draws: np.ndarray, limits: tuple[float, float]) ->
     return np.minimum(low, mean - spread), np.maximum(high, mean + spread)
 
 
-def _assumptions(model: "Model", told: str, linear: bool, graph: bool, only: Sequence[int]) -> tuple[str, ...]:
+def _assumptions(model: Equations, told: str, linear: bool, graph: bool, only: Sequence[int]) -> tuple[str, ...]:
     notes = [
         "Every link of the network is a cause, at its lag, and no hidden node drives two of the nodes.",
         "Nothing else changes: each node follows its fitted equation, whatever the others are set to.",
@@ -475,7 +474,7 @@ def _assumptions(model: "Model", told: str, linear: bool, graph: bool, only: Seq
     return tuple(notes)
 
 
-def _graph_params(model: "Model", only: Sequence[int], rng: np.random.Generator, count: int) -> dict[int, np.ndarray]:
+def _graph_params(model: Equations, only: Sequence[int], rng: np.random.Generator, count: int) -> dict[int, np.ndarray]:
     """Return sets of coefficients of graphs whose links are there as often as their stability says.
 
     Coefficients of a graph without a link are those of a fit without it, in the features of the whole.
@@ -498,7 +497,7 @@ def _graph_params(model: "Model", only: Sequence[int], rng: np.random.Generator,
     return made
 
 
-def _without(model: "Model", data: Data, i: int, gone: set[int], rng: np.random.Generator, count: int) -> np.ndarray:
+def _without(model: Equations, data: Data, i: int, gone: set[int], rng: np.random.Generator, count: int) -> np.ndarray:
     """Return coefficients of a node fitted without some sources, in the features of the node with all of them."""
     node: Any = model.nodes[i]
     if not gone:
@@ -518,7 +517,7 @@ def _without(model: "Model", data: Data, i: int, gone: set[int], rng: np.random.
 
 
 def intervene(
-    model: "Model",
+    model: Equations,
     values: Mapping[str, Any],
     horizon: int = 10,
     *,
@@ -567,14 +566,14 @@ def intervene(
     return Intervention(values=dict(values), kind=kind, confidence=confidence, assumptions=notes, **made)
 
 
-def _last(model: "Model", series: Any) -> np.ndarray:
+def _last(model: Equations, series: Any) -> np.ndarray:
     values = model.data(model.series if series is None else series).trials[-1][-model.span :]
     short = len(values) < model.span or bool(np.isnan(values).any())
     refuse_if(short, f"the last {model.span} samples are not complete; use start='record'")
     return np.asarray(values)[None]
 
 
-def _number(model: "Model", name: str, value: Any, kind: str) -> float:
+def _number(model: Equations, name: str, value: Any, kind: str) -> float:
     """Return a value as the model holds it: a state by its position."""
     known = model.states.get(model.index(name))
     if known is not None and kind != "shift":
