@@ -54,7 +54,7 @@ def truth(own, coupling, lag):
 def linear(repetitions, first):
     for n, own, coupling, level, lags, lag, others in LINEAR:
         te = truth(own, coupling, lag)
-        predicted = em.plan(te=te, samples=n, level=level, max_lag=lags, parents=others).of(te)
+        predicted = em.plan(te=te, samples=n, level=level, max_lag=lags, parents=others, memory=own).of(te)
         names = ["d", "e"][:others]
         graph = ", ".join(f"{name}>b" for name in ["a", *names])
         hits = 0
@@ -100,7 +100,7 @@ def binary(repetitions, first):
         told = np.array([p * np.log(p) + (1 - p) * np.log(1 - p) for p in cells])
         pooled = 0.5 + np.array([-1, 1]) * own / 2
         te = told.mean() - np.mean([p * np.log(p) + (1 - p) * np.log(1 - p) for p in pooled])
-        predicted = em.plan(te=te, samples=n, level=level, max_lag=lags).of(te)
+        predicted = em.plan(te=te, samples=n, level=level, max_lag=lags, memory=0).of(te)
         hits = 0
         for seed in range(first, first + repetitions):
             rng = np.random.default_rng([seed, 9])

@@ -32,12 +32,13 @@ if TYPE_CHECKING:
 
 DRAWS = 2000  # of the statistics of the default test
 LEVEL = 0.01  # of `infer`
-STEADY = 0.6  # share of the shifts that count, of sources that remember half of the value before
+MEMORY = 0.5  # correlation of neighbouring samples of a source, where it is not given
+SEEN = 0.1  # part of a link that shows at a neighbouring lag, from which on this lag is looked at
 SPREAD = 15  # quantiles of the source's variance over which the power is averaged
 MOST_SAMPLES = 1e9
-CHOSEN = 20
-"""Samples that it costs to choose what is known (own past, basis, functions of time) from the data. (Linear links,
-N = 100 to 1,000: without it the predicted power is up to .18 too large at N = 100, and .05 at N = 200.)"""
+CHOSEN = 2000
+"""Samples that it costs to choose what is known (own past, basis, functions of time) from the data, times the number of
+samples. (Linear links: without it the predicted power is .11 to .14 too large at N = 100, and right from N = 300 on.)"""
 MOST_NATS = 20.0
 
 
@@ -103,34 +104,42 @@ def _sizes(samples: float, count: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LadderTest(Test):
-    """The default test of a linear link at one of ``lags``, where a line is the best basis of what is known."""
+    """The default test of a linear link at the first of ``lags``, where a line is the best basis of what is known.
+
+    Sources with ``memory`` show the link at neighbouring lags too, and fewer of their shifts count.
+    """
 
     lags: int = 5
     partners: int = 1
+    memory: float = MEMORY
 
     def power(self, te: float, samples: float) -> float:
         """Return the probability that a link of ``te`` nats is found with so many embedded samples."""
         from scipy.special import fdtrc
 
-        from enmesh.links.ladder import TOGETHER, WEIGHTS
+        from enmesh.links.ladder import SHIFTS, TOGETHER, WEIGHTS
 
-        left = samples - self.used - self.dof
+        used = self.used + CHOSEN / max(samples, 1)
+        left = samples - used - self.dof
         if left < 4:
             return 0.0
-        drawn = _drawn_ladder(self.lags, self.partners)
-        moved = np.sqrt(_sizes(samples - self.used, DRAWS)[drawn.order] * math.expm1(2 * te))
-        noise = _sizes(left, DRAWS)[drawn.noise] / left
+        alike = self.memory ** (2 * max(1.0, samples / SHIFTS))  # squares of sums at neighbouring shifts
+        drawn = _drawn_ladder(self.lags, self.partners, self.memory, round(10 * (1 - alike) / (1 + alike)) or 1)
+        moved = np.sqrt(_sizes(samples - used, DRAWS)[drawn.order] * math.expm1(2 * te))
+        noise = (_sizes(left, DRAWS)[drawn.noise] / left)[:, None]
         total, parts = drawn.others, (1 - TOGETHER * (self.lags > 1)) / self.lags
         weights = [weight * parts for weight in WEIGHTS[True]] + [TOGETHER] * (self.lags > 1)
+        there = moved[:, None] * self.memory ** np.arange(drawn.line.shape[1])
         for rung, (dof, sums, weight) in enumerate(zip(drawn.dof, drawn.sums, weights)):
-            signal = 0.0 if rung == 2 else moved * (2 * drawn.line + moved)  # the spread does not see a line
+            signal = 0.0 if rung == 2 else there * (2 * drawn.line + there)  # the spread does not see a line
+            signal = signal[:, :1] if rung == 4 else signal
             p = fdtrc(dof, left, (sums + signal) / (dof * noise * drawn.wider[rung]))
-            total = total + weight / np.tan(np.pi * np.clip(p, 1e-300, 0.99))
+            total = total + (weight / np.tan(np.pi * np.clip(p, 1e-300, 0.99))).sum(1)
         return float((total >= 1 / math.tan(math.pi * self.level)).mean())
 
 
 class _Drawn(NamedTuple):
-    """Draws of the statistics of the ladder without a link: of the lag that will have it, and what all others add."""
+    """Draws of the statistics of the ladder without a link: of the lags that will show it, and what all others add."""
 
     line: np.ndarray
     sums: list[np.ndarray]
@@ -141,33 +150,34 @@ class _Drawn(NamedTuple):
     noise: np.ndarray
 
 
-@lru_cache(maxsize=16)
-def _drawn_ladder(lags: int, partners: int) -> _Drawn:
+@lru_cache(maxsize=32)
+def _drawn_ladder(lags: int, partners: int, memory: float, tenths: int) -> _Drawn:
+    """Return draws for sources with ``memory``, of whose shifts so many tenths count."""
     from scipy.special import chdtrc, ndtri
 
     from enmesh.links.known import FUNCTIONS
     from enmesh.links.ladder import SHIFTS, TOGETHER, WEIGHTS
 
     rng = np.random.default_rng(0)
-    shifts = STEADY * SHIFTS
-    features = FUNCTIONS + partners
-    z = rng.standard_normal((DRAWS, lags, features, FUNCTIONS))
-    z[:, 0, 0, 0] = rng.permutation(ndtri((np.arange(DRAWS) + 0.5) / DRAWS))
+    shifts, features = tenths * SHIFTS / 10, FUNCTIONS + partners
+    new = rng.standard_normal((DRAWS, lags, features, FUNCTIONS))
+    new[:, 0, 0, 0] = rng.permutation(ndtri((np.arange(DRAWS) + 0.5) / DRAWS))
+    kept = memory ** np.array([*range(1, FUNCTIONS + 1), *[1] * partners])[:, None]  # of polynomials of a normal source
+    z = new.copy()
+    for lag in range(1, lags):
+        z[:, lag] = kept * z[:, lag - 1] + np.sqrt(1 - kept**2) * new[:, lag]
     curve = [0, 1, *range(FUNCTIONS, features)]
     chosen = [z[:, :, :1, :1], z[:, :, curve, :1], z[:, :, :2, 1:2], z]
     sums = [(one**2).sum((2, 3)) for one in chosen]
-    dof = [one.shape[2] * one.shape[3] for one in chosen]
-    wider = [np.maximum(rng.chisquare(shifts * d, DRAWS) / (shifts * d), 1) for d in dof]
+    dof = [one.shape[2] * one.shape[3] for one in chosen] + [lags] * (lags > 1)
+    wider = [np.maximum(rng.chisquare(shifts * d, (DRAWS, 1)) / (shifts * d), 1) for d in dof]
+    near = min(lags, 1 + int(math.log(SEEN) / math.log(memory))) if memory > 0 else 1
     others = np.zeros(DRAWS)
     for d, one, by, weight in zip(dof, sums, wider, WEIGHTS[True]):
-        p = np.clip(chdtrc(d, one[:, 1:] / by[:, None]), 1e-300, 0.99)
+        p = np.clip(chdtrc(d, one[:, near:] / by), 1e-300, 0.99)
         others += (weight * (1 - TOGETHER) / lags / np.tan(np.pi * p)).sum(1)
-    if lags > 1:
-        dof.append(lags)
-        sums.append(sums[0])
-        wider.append(np.maximum(rng.chisquare(shifts * lags, DRAWS) / (shifts * lags), 1))
-    of_lag = [one[:, 0] for one in sums[:4]] + [one.sum(1) for one in sums[4:]]
-    return _Drawn(z[:, 0, 0, 0], of_lag, dof, wider, others, rng.permutation(DRAWS), rng.permutation(DRAWS))
+    of_lags = [one[:, :near] for one in sums] + [(new[:, :, 0, 0] ** 2).sum(1, keepdims=True)] * (lags > 1)
+    return _Drawn(z[:, :near, 0, 0], of_lags, dof, wider, others, rng.permutation(DRAWS), rng.permutation(DRAWS))
 
 
 @dataclass(frozen=True, repr=False)
@@ -351,6 +361,7 @@ def plan(
     parents: int = 0,
     states: int = 0,
     test: str | None = None,
+    memory: float = MEMORY,
 ) -> Power:
     """Return which links a recording to come can show, without data.
 
@@ -370,6 +381,8 @@ def plan(
     test
         ``"default"``: the test of `infer`; ``"linear"``: a regression alone (F); ``"counting"``: states are counted
         (chi-square, as `Discrete` does), which is taken where ``states`` are given.
+    memory
+        Correlation of neighbouring samples of a source, between 0 and 1: the link shows at neighbouring lags too.
 
     >>> import enmesh as em
     >>> em.plan(nodes=10, te=0.02, test="linear").samples_needed()
@@ -380,7 +393,7 @@ def plan(
     others, test = [states] * whole("parents", parents, 0), test or ("counting" if states else "default")
     refuse_if(states and test != "counting", f"states= goes with test='counting', not with {test!r}")
     asked = {"samples": None if samples is None else whole("samples", samples, 3), "nodes": nodes}
-    return _Usual.of(test, nodes, level, max_lag).power(
+    return _Usual.of(test, nodes, level, max_lag, memory).power(
         own_past, {("a", "b"): (states, others, states)}, te, share, **asked
     )
 
@@ -391,16 +404,18 @@ class _Usual(NamedTuple):
     test: str
     level: float
     lags: int
+    memory: float
 
     @classmethod
-    def of(cls, test: str, nodes: int, level: float | None, max_lag: int | None) -> "_Usual":
+    def of(cls, test: str, nodes: int, level: float | None, max_lag: int | None, memory: float) -> "_Usual":
         from enmesh.links.horizon import USUAL
 
         tests = ("default", "linear", "counting")
         refuse_if(test not in tests, f"test={test!r} is not known; use {', '.join(tests)}")
         lags = USUAL if max_lag is None and test == "default" else whole("max_lag", max_lag or 1, 1)
         usual = min(LEVEL, 1 / (nodes * (nodes - 1)))
-        return cls(test, usual if level is None else _between("level", level), lags)
+        refuse_if(not 0 <= memory < 1, f"memory={memory!r} is not possible; give a number from 0 to below 1")
+        return cls(test, usual if level is None else _between("level", level), lags, float(memory))
 
     def of_link(self, own: int, source: int, others: Sequence[int], target: int) -> Test:
         """Return the test of a link; ``source``, ``others`` and ``target`` are numbers of states, 0 of measurements."""
@@ -414,7 +429,8 @@ class _Usual(NamedTuple):
         if self.test == "linear":
             return Test(dof=1, used=used, level=self.level / self.lags)
         partners = min(own, 1) + len(others)
-        return LadderTest(dof=1, used=used + CHOSEN, level=self.level, lags=self.lags, partners=partners)
+        about = {"lags": self.lags, "partners": partners, "memory": self.memory}
+        return LadderTest(dof=1, used=used, level=self.level, **about)
 
     def power(
         self,
@@ -441,6 +457,7 @@ def power(
     max_lag: int | None = None,
     own_past: int = 1,
     test: str | None = None,
+    memory: float = MEMORY,
     samples: Sequence[int] | None = None,
     estimator: Any = None,
     n_surrogates: int | None = None,
@@ -462,8 +479,8 @@ def power(
         ``(source, target)`` that are asked for; by default all pairs, of a model its links.
     te
         A transfer entropy in nats whose number of samples is wanted.
-    max_lag, own_past, test
-        Lags that are searched, own lags, and the test, as in `plan`; of a network those of its run.
+    max_lag, own_past, test, memory
+        Lags that are searched, own lags, the test, and memory of sources, as in `plan`; of a network those of its run.
     samples, estimator, n_surrogates, n, seed
         Of a model: lengths of recordings; estimator and surrogates, of a test at the lags of the model, else the test
         of `infer`; number of recordings of each length, and their seed.
@@ -476,17 +493,19 @@ def power(
     _between("share", share)
     if hasattr(pilot, "nodes") and hasattr(pilot, "effect"):
         asked = estimator, n_surrogates
-        used = _Usual.of("default", len(pilot.names), level, max_lag)
+        used = _Usual.of("default", len(pilot.names), level, max_lag, memory)
         return _simulated(pilot, used, links, share, samples, asked, n, seed)
     idle = samples is not None or estimator is not None or n_surrogates is not None
     refuse_if(idle, "samples=, estimator= and n_surrogates= go with a model; give net.fit(series)")
     if hasattr(pilot, "candidates"):
-        return _of_network(pilot, level, links, te, share, max_lag, own_past, test)
+        return _of_network(pilot, level, links, te, share, max_lag, own_past, test, memory)
     series = Series.of(pilot)
     states = _states(series)
     found = {(a, b): (states.get(a, 0), (), states.get(b, 0)) for a, b in _pairs(series.names, links)}
     about = {"samples": len(series), "nodes": series.n_nodes, "trials": len(series.trials)}
-    return _Usual.of(test or "default", series.n_nodes, level, max_lag).power(own_past, found, te, share, **about)
+    return _Usual.of(test or "default", series.n_nodes, level, max_lag, memory).power(
+        own_past, found, te, share, **about
+    )
 
 
 def _pairs(names: Sequence[str], links: Any) -> list[tuple[str, str]]:
@@ -499,7 +518,7 @@ def _pairs(names: Sequence[str], links: Any) -> list[tuple[str, str]]:
 
 
 def _of_network(
-    network: Any, level: Any, links: Any, te: Any, share: float, max_lag: Any, own_past: int, test: Any
+    network: Any, level: Any, links: Any, te: Any, share: float, max_lag: Any, own_past: int, test: Any, memory: float
 ) -> Power:
     """Return what the run of a network could find; its series need not be in memory."""
     known, score = network.provenance, network.options.get("score") or {}
@@ -519,7 +538,7 @@ def _of_network(
     for a, b in _pairs(names, links):
         found[a, b] = states.get(a, 0), [states.get(p, 0) for p in network.parents[b] if p != a], states.get(b, 0)
     about = {"samples": samples, "nodes": len(names), "trials": int(known.get("trials") or 1)}
-    return _Usual.of(test, len(names), level, lags).power(own_past, found, te, share, **about)
+    return _Usual.of(test, len(names), level, lags, memory).power(own_past, found, te, share, **about)
 
 
 def _states(series: Series) -> dict[str, int]:
