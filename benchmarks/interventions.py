@@ -80,7 +80,7 @@ def main(recordings, first):
     for name, (step, parents, values, kind) in SYSTEMS.items():
         _, change, error = truth(step, values, kind)
         free = [i for i, node in enumerate(parents) if node not in values or kind == "pulse"]
-        far, first = [], None
+        far = []
         for seed in range(first, first + recordings):
             data = recording(step, N, [seed, 3])
             series = em.Series(data.astype(int) if step is states else data, names=list(parents))
@@ -88,11 +88,8 @@ def main(recordings, first):
             width = (found.change_high - found.change_low).to_numpy() / 4
             there = np.abs(found.change.to_numpy() - change) / np.sqrt(width**2 + error**2 + 1e-24)
             far.append(there[:, free][change[:, free] != 0])
-            first = far[0]
-        far = np.concatenate(far)
-        rows.append(
-            (name, kind, len(first), first.max(), (first <= 2).mean(), (far <= 2).mean(), np.sqrt(np.mean(far**2)))
-        )
+        one, far = far[0], np.concatenate(far)
+        rows.append((name, kind, len(one), one.max(), (one <= 2).mean(), (far <= 2).mean(), np.sqrt(np.mean(far**2))))
         print(*rows[-1], flush=True)
     columns = ["system", "kind", "values", "largest_se", "within_2_first", "within_2_all", "rms_se"]
     print(pd.DataFrame(rows, columns=columns).to_string(float_format="{:.3f}".format))
