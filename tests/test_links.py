@@ -409,8 +409,8 @@ def test_a_shared_period_is_no_long_lag():
 def test_the_page_names_the_constants_of_the_code():
     from pathlib import Path
 
-    from enmesh.links import horizon as scan
     from enmesh.links import functions, known, ladder, together
+    from enmesh.links import horizon as scan
 
     page = (Path(__file__).parents[1] / "docs" / "defaults.md").read_text(encoding="utf-8")
     rows = {row.split(" | ")[0].strip("| "): row.split(" | ")[1] for row in page.splitlines() if row.startswith("| ")}
