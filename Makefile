@@ -24,6 +24,7 @@ test-slow: .venv/ready warm
 
 test-lowest: BIN := $(LOWEST)/bin
 test-lowest: $(LOWEST)/ready
+	$(BIN)/enmesh warm > /dev/null
 	$(PYTEST)
 
 test-browser: .venv/ready

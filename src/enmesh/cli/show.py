@@ -85,7 +85,7 @@ def network(found: Network, files: Sequence[Path] = (), truth: Mapping[str, Sequ
     for sentence in answer.sentences(found):
         say(f"  {sentence}")
     if len(shown) or found.removed:
-        say(" ".join(filter(None, [f"How sure: {answer.surety(found)}.", answer.feedback(found), answer.reach(found)])))
+        say(" ".join([f"How sure: {answer.surety(found)}.", *answer.certainty(found)]))
     if len(shown):
         table([*map(str, shown)], shown.itertuples(index=False))
     if truth is not None:

@@ -3,8 +3,10 @@
 Both runs have the same noise and begin at the same states, so that their difference is the effect alone.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from enmesh.model.equations import Equations
 from enmesh.model.fit import Data, fitted
 from enmesh.model.nodes import Curve, inputs
 from enmesh.model.outlook import Drawn, level_of, named
-from enmesh.options import whole
+from enmesh.options import one_of, whole
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -280,7 +282,7 @@ def _refuse_states(model: Equations, start: int, end: int, change: float) -> Non
             raise InputError(
                 f"{name} is text and cannot be changed by a number; ask model.intervene({{{name!r}: ...}})"
             )
-    if not (isinstance(change, (int, float, np.number)) and np.isfinite(change) and change != 0):
+    if not (isinstance(change, Real) and math.isfinite(change) and change != 0):
         raise InputError(f"change={change!r} is not possible; give a number that is not 0")
 
 
@@ -546,10 +548,10 @@ def intervene(
     import pandas as pd
 
     horizon, limits = whole("horizon", horizon, 1), level_of(confidence)
-    known = ("hold", "pulse", "shift")
-    refuse_if(kind not in known, f"kind={kind!r} is not known; use 'hold', 'pulse' or 'shift'")
-    refuse_if(start not in ("record", "end"), f"start={start!r} is not known; use 'record' or 'end'")
-    refuse_if(not values, "no node is set; name at least one, as {'a': 2.0}")
+    one_of("kind", kind, ("hold", "pulse", "shift"))
+    one_of("start", start, ("record", "end"))
+    refuse_if(not isinstance(values, Mapping) or not values, "no node is set; name at least one, as {'a': 2.0}")
+    seed = whole("seed", seed)
     numbers = {model.index(name): _number(model, name, value, kind) for name, value in values.items()}
     states, told, rows = model.starts(series, STARTS, seed)
     if start == "end":

@@ -104,7 +104,7 @@ class Equations:
 
     def index(self, name: str) -> int:
         """Return the position of a node."""
-        if name not in self.names:
+        if not isinstance(name, str) or name not in self.names:
             raise InputError(f"there is no node {visible(repr(name))}; the nodes are {listed(self.names)}")
         return self.names.index(name)
 

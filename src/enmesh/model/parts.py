@@ -23,7 +23,7 @@ from enmesh.model.bases import KINDS, Basis, LeastSquares
 from enmesh.model.fit import Data, fitted, links_of
 from enmesh.model.nodes import Curve
 from enmesh.model.outlook import Drawn, level_of
-from enmesh.options import whole
+from enmesh.options import one_of, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -296,13 +296,13 @@ def parts(
     refuse_if(len(ends) not in (2, 3), f"{len(ends)} sources; give two or three")
     name = series.names[series.index(target)]
     refuse_if(name in ends, f"{name} is the target and a source; name other sources")
-    refuse_if(
-        estimator not in (None, *ESTIMATORS), f"estimator={estimator!r} is not known; use {', '.join(ESTIMATORS)}"
-    )
-    refuse_if(rule not in RULES, f"rule={rule!r} is not known; use 'lattice' or 'surd'")
+    one_of("estimator", estimator, (None, *ESTIMATORS))
+    one_of("rule", rule, RULES)
+    if not (network is None or hasattr(network, "edges")):
+        raise InputError(f"network={network!r} is no network; give what infer returned, or leave it out")
     samples, used, kind, given = _sampled(series, ends, name, network, estimator)
     refuse_if(rule == "surd" and used != "states", "rule='surd' is for states; cut the series into bins (discretise)")
-    measure = _measure(used, kind, rule)
+    measure, seed = _measure(used, kind, rule), whole("seed", seed)
     found, count = measure(samples), whole("n_surrogates", n_surrogates, 19)
     null = _shifted(samples, measure, found, count, seed)
     boot = _resampled(samples, measure, count, seed)

@@ -11,10 +11,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from enmesh.data.graph_input import edges_in
 from enmesh.data.series import Series
 from enmesh.data.table import listed, visible
 from enmesh.embedding import Lags
@@ -23,7 +25,7 @@ from enmesh.methods import resolve
 from enmesh.model.fit import Data
 from enmesh.model.nodes import inputs
 from enmesh.model.outlook import Drawn
-from enmesh.options import whole
+from enmesh.options import one_of, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,6 +76,8 @@ class Test:
 
         if over(math.log(MOST_NATS)) < 0:
             return math.inf
+        if over(math.log(1e-9)) >= 0:  # false links alone are as many
+            return 0.0
         return math.exp(_root(over, math.log(1e-9), math.log(MOST_NATS)))
 
     def samples_needed(self, share: float, te: float) -> int:
@@ -155,7 +159,7 @@ def _drawn_ladder(lags: int, partners: int, memory: float, tenths: int) -> _Draw
     """Return draws for sources with ``memory``, of whose shifts so many tenths count."""
     from scipy.special import chdtrc, ndtri
 
-    from enmesh.links.known import FUNCTIONS
+    from enmesh.links.functions import FUNCTIONS
     from enmesh.links.ladder import SHIFTS, TOGETHER, WEIGHTS
 
     rng = np.random.default_rng(0)
@@ -338,8 +342,8 @@ class SimulatedPower(Drawn):
 
 
 def _positive(name: str, value: Any) -> float:
-    if not (isinstance(value, (int, float, np.number)) and 0 < value < math.inf):
-        raise InputError(f"{name}={value!r} is not possible; give a positive number")
+    if not (isinstance(value, Real) and 0 < float(value) <= MOST_NATS):
+        raise InputError(f"{name}={value!r} is not possible; give a positive number of at most {MOST_NATS:g}")
     return float(value)
 
 
@@ -390,6 +394,7 @@ def plan(
     """
     nodes = whole("nodes", nodes, 2)
     refuse_if(te is None and samples is None, "give te= (nats), samples=, or both")
+    states, own_past = whole("states", states, 0), whole("own_past", own_past, 0)
     others, test = [states] * whole("parents", parents, 0), test or ("counting" if states else "default")
     refuse_if(states and test != "counting", f"states= goes with test='counting', not with {test!r}")
     asked = {"samples": None if samples is None else whole("samples", samples, 3), "nodes": nodes}
@@ -410,9 +415,8 @@ class _Usual(NamedTuple):
     def of(cls, test: str, nodes: int, level: float | None, max_lag: int | None, memory: float) -> "_Usual":
         from enmesh.links.horizon import USUAL
 
-        tests = ("default", "linear", "counting")
-        refuse_if(test not in tests, f"test={test!r} is not known; use {', '.join(tests)}")
-        lags = USUAL if max_lag is None and test == "default" else whole("max_lag", max_lag or 1, 1)
+        one_of("test", test, ("default", "linear", "counting"))
+        lags = (USUAL if test == "default" else 1) if max_lag is None else whole("max_lag", max_lag, 1)
         usual = min(LEVEL, 1 / (nodes * (nodes - 1)))
         refuse_if(not 0 <= memory < 1, f"memory={memory!r} is not possible; give a number from 0 to below 1")
         return cls(test, usual if level is None else _between("level", level), lags, float(memory))
@@ -511,9 +515,11 @@ def _pairs(names: Sequence[str], links: Any) -> list[tuple[str, str]]:
     """Return the links that are asked for, by default all pairs."""
     if links is None:
         return [(a, b) for b in names for a in names if a != b]
-    for name in (one for ends in links for one in ends):
+    ends = edges_in(links)
+    refuse_if(not ends, "no link is named; name at least one, as [('a', 'b')], or leave links out")
+    for name in (one for pair in ends for one in pair):
         refuse_if(name not in names, f"there is no node {visible(repr(name))}; the nodes are {listed(names)}")
-    return [(source, target) for source, target in links]
+    return [(source, target) for source, target in ends]
 
 
 def _of_network(
