@@ -173,12 +173,15 @@ def test_works_of_the_default_run_are_listed():
     assert "journal = {Biometrika}" in bib
 
 
-def test_the_level_of_the_default_run_is_known():
+def test_what_would_be_found_is_said_at_the_level_of_the_run():
     series = em.simulate.var("a>b", n=300, seed=0)
-    assert answer.level_of(em.infer(series, level=0.02)) == 0.02
+    assert em.power(em.infer(series, level=0.02)).level == 0.02
     named = em.infer(series, score=em.TEA(embedding=em.Embedding(), alpha=0.95))
-    assert answer.level_of(named) == pytest.approx(0.05)
-    assert answer.level_of(networks.three(options={})) is None
+    assert em.power(named).level == pytest.approx(0.05)
+    unknown = networks.three(options={})
+    assert em.power(unknown).level == 0.01
+    for network in (named, unknown):
+        assert f"links of {em.power(network).smallest:.2g} nats" in answer.reach(network)
 
 
 def test_headline_says_how_many_pairs_were_tested():

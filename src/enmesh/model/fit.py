@@ -146,6 +146,23 @@ def fitted(
     return nodes
 
 
+def richer(data: Data, links: Links, nodes: Mapping[int, Node], own_past: Any, basis: Any) -> dict[int, Node]:
+    """Return each node with the basis after the chosen one, and one more own lag; what was given stays as it is.
+
+    What a chosen basis leaves out shows in the difference to this fit. A node that has no richer fit is left out.
+    """
+    made: dict[int, Node] = {}
+    for i, node in nodes.items() if own_past is None or basis is None else ():
+        kind = "" if isinstance(node, Table) else node.basis.kind
+        after = KINDS[min(KINDS.index(kind) + 1, len(KINDS) - 1)] if kind else None
+        how: dict[str, Any] = {"own_past": node.own + (own_past is None), "basis": after if basis is None else basis}
+        try:
+            made |= fitted(data, links, only=[i], **how)
+        except InputError:  # too few samples, or too many situations
+            continue
+    return made
+
+
 def _terms(data: Data, pairs: Sequence[tuple[int, int]], table: bool) -> tuple[Term, ...]:
     """Return the inputs from parents; for a regression a state is one column for each but the first."""
     made = []

@@ -43,7 +43,7 @@ from enmesh.draw.shapes import POINTS, THIN, Edge, extremes
 from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
 from enmesh.draw.tags import tag_size
 from enmesh.errors import refuse_if
-from enmesh.late import room
+from enmesh.late import lazy_import
 from enmesh.options import plain
 
 PICTURE = ("base.js", "panel.js", "ways.js", "graph.js", "view.js", "export.js")
@@ -138,7 +138,7 @@ def page(
     ``notes`` (paragraphs between blank lines) and ``first`` before all else; ``said`` takes the place of the headline.
     The nodes stand at ``places``, where they are given.
     """
-    network, outlook = network.with_evidence(), room("outlook")(network)
+    network, outlook = network.with_evidence(), lazy_import("outlook")(network)
     facts = words.facts(network)
     sentences = TOLD_IF.sub(lambda item: f"<li>{item[2]}" if item[1] in facts else "", asset("body.html"))
     body = Template(sentences).substitute(
