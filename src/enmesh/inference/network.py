@@ -238,10 +238,10 @@ class Network:
                 more = (test.effect, test.partner, robust, test.strongest, test.hidden)
             rows.append((*known, bool(known[4] <= LEVEL), share, *more))
         frame = pd.DataFrame(rows, columns=[*columns, "significant", "stability", "effect", "partner", *HIDDEN])
-        level, rated = (self.options.get("score") or {}).get("level", LEVEL), frame["robust"].notna()
-        te, p_values = (frame.loc[rated, name].to_numpy(float) for name in ("te", "p_value"))
+        level, finite = (self.options.get("score") or {}).get("level", LEVEL), frame["robust"].notna()
+        te, p_values = frame.loc[finite, ["te", "p_value"]].to_numpy(float).T
         frame["fragile"] = False
-        frame.loc[rated, "fragile"] = fragile(te, p_values, level)
+        frame.loc[finite, "fragile"] = fragile(te, p_values, level)
         return frame.sort_values(["te", "source", "target"], ascending=[False, True, True], ignore_index=True)
 
     @property
