@@ -346,5 +346,5 @@ def in_words(about: Explanation, dt: float = 1.0) -> str:
         moved = f"moves {target} {way} by {size} of its own, on average"
         known = len(about.curve) >= 3 and np.ptp(about.curve[:, 1]) > 0
         bends = known and np.corrcoef(about.curve.T)[0, 1] ** 2 < 2 / 3  # a third is not on a straight line
-        text += f" One standard deviation more of {source} {moved}{'; the line bends' * bool(bends)}."
+        text += f" One standard deviation more of {source} {moved}{'; this effect is not linear' * bool(bends)}."
     return text
