@@ -75,7 +75,7 @@ def test_five_questions_are_answered_without_scrolling(first_screen, maker):
 def test_cautions_are_one_line_a_plan_and_badges(first_screen):
     page = first_screen(networks.three(warnings=WARNED))
     line = page.locator("#answer .caution")
-    assert line.inner_text() == "3 cautions, first: Remove the trend of b."
+    assert line.inner_text() == "3 cautions: trend, season, slow."
     assert page.locator("#answer .command code").inner_text() == "em.infer(series.detrend())"
     assert page.locator("#warnings li").first.inner_text().startswith("Do this first: Remove the trend of b.")
     assert page.locator(".node .mark").count() == 3

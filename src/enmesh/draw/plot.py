@@ -20,7 +20,7 @@ from enmesh.draw.layout import Layout, arrange, arrange_at, graph_of, scale_of
 from enmesh.draw.places import Places, places_of
 from enmesh.draw.shapes import chain, edges_of, passes
 from enmesh.draw.style import Theme, caption, coloured, draw_matrix, matrix_size, picture
-from enmesh.draw.subject import LEVEL, Candidate, Network
+from enmesh.draw.subject import LEVEL, Candidate, Network, all_tests
 from enmesh.errors import InputError, refuse_if
 
 STEP, ROW = 5.0, 2.2  # of a time-series graph: least room between two times, and between two nodes
@@ -70,18 +70,18 @@ def graph(
     links = arrows.links_of(network)
     drawing = _layout(network, circle)
     if places is not None:
-        drawing = arrange_at(network.names, links, places, words=arrows.lag_tags(links))
+        drawing = arrange_at(network.names, links, places, words=arrows.tags_of(links, arrows.signs_of(network)))
     lags, same = "", arrows.usual_lags(links)
     if same and same != (1,):
-        rest = " unless written" if drawing.words else ""
+        rest = " unless written" if arrows.tags_of(links) else ""
         lags = f"lag{'s' * (len(same) > 1)} of every link{rest}: {arrows.lag_text(same)} {arrows.lag_unit(network)}"
-    elif drawing.words:
+    elif arrows.tags_of(links):
         usual = "; 1 sample where none is written" if same else ""
         lags = f"at the arrows: lag in {arrows.lag_unit(network)}{usual}"
     told = {
         "pale: seldom found again in halves of the data": bool(arrows.shares_of(network)),
-        "pale band: 95 % interval": bool(arrows.spans_of(network)) and len(links) <= arrows.MOST_HALOS,
-        "∿: curved": "curved" in arrows.signs_of(network).values(),
+        "pale band: as wide as the 95 % interval": bool(arrows.spans_of(network)) and len(links) <= arrows.MOST_HALOS,
+        f"{arrows.CURVED}: curved": "curved" in arrows.signs_of(network).values(),
         "dotted: left out to avoid feedback": bool(network.removed),
         lags: bool(lags),
     }
@@ -122,7 +122,7 @@ def _layout(network: Network, circle: bool = False) -> Layout:
         return min(1.0, SHEET[0] / width, SHEET[1] / height)
 
     links = arrows.links_of(network)
-    words = arrows.lag_tags(links)
+    words = arrows.tags_of(links, arrows.signs_of(network))
     wide = arrange(network.names, links, circle=circle, words=words)
     if circle or shrunk(wide) == 1:
         return wide
@@ -196,7 +196,7 @@ def matrix(network: Network, colour: str, **where: Any) -> Axes:
     names = [network.names[node] for node in order]
     place = {name: i for i, name in enumerate(names)}
     te = np.full((len(names), len(names)), np.nan)
-    for tested in network.candidates:
+    for tested in all_tests(network):
         te[place[tested.source], place[tested.target]] = tested.te
     top = max(float(np.nanmax(te, initial=0.0)), 0.0) or 1.0
     with picture(matrix_size(names), **where) as (ax, theme):

@@ -192,26 +192,31 @@ def player(found: Result) -> str:
     drawn = [pairs[k] for k in ever]
     picture = network_svg(dict.fromkeys(drawn, (1.0, PLAIN)), arrange(short(names, 24), drawn), "Network of one window")
     moved = f'<input id="window" type="range" min="0" max="{len(times) - 1}" value="0" aria-label="window">'
+    after = "" if unit in ("samples", "time units") else f" {unit}"
     bar = (
         '<p class="slider"><button type="button" id="play" aria-label="Play">▶</button>'
-        f'{moved}<span>around <output id="window-time"></output> {unit}</span></p>'
+        f'{moved}<span>{"sample" if unit == "samples" else "time"} <output id="window-time"></output>{after}</span></p>'
     )
     key = (
         '<figcaption><span class="key"><i class="line thick"></i> width: transfer entropy in the window</span>'
         f'<span class="key"><i class="line pale"></i> faint: q above {LEVEL:g} there</span></figcaption>'
     )
     said = "".join(f"<li>{text(one)}</li>" for one in window_sentences(found))
-    chart = '<p class="quiet">Links in each window:</p><div id="window-count"></div>'
-    left = f"<div id=\"window-net\" data-windows='{text(json.dumps(data))}'>{bar}<figure>{picture}{key}</figure></div>"
-    right = f'<div id="window-words"><h2>Over time</h2><ul class="said">{said}</ul>{chart}</div>'
-    return f'<section id="player"><div class="stage">{left}{right}</div></section>'
+    chart = '<div id="window-count"><p class="quiet">links in each window; click one</p></div>'
+    inside = f"{bar}<figure>{picture}{chart}{key}</figure>"
+    whole = f"<div id=\"window-net\" data-windows='{text(json.dumps(data))}'>{inside}</div>"
+    right = f'<div id="window-words"><h2>Over time</h2><ul class="said">{said}</ul></div>'
+    return (
+        f'<section id="player"><div class="stage">{whole}{right}</div></section>'
+        '<h2 class="of-all">Of the whole recording</h2>'
+    )
 
 
 def window_headline(found: Result) -> str:
     """Return how many links come and go, in one sentence."""
     share = found.on.mean(0)
     always, sometimes = int((share == 1).sum()), int(((share > 0) & (share < 1)).sum())
-    return f"{len(found.starts)} windows: {always} links in all of them, {sometimes} in some."
+    return f"{len(found.starts)} windows: {always} link{'s' * (always != 1)} in all of them, {sometimes} in some."
 
 
 def window_sentences(found: Result) -> list[str]:
@@ -234,7 +239,7 @@ def window_sentences(found: Result) -> list[str]:
 def group_section(found: Result) -> str:
     """Return the section on the subjects of a group."""
     rows = [
-        [f"{row.source} → {row.target}", f"{row.share:.0%}", row.te, row.p_value, row.q_value]
+        [f"{row.source} → {row.target}", percent(row.share), row.te, row.p_value, row.q_value]
         for row in found.links.itertuples()
     ]
     how = (
@@ -245,7 +250,7 @@ def group_section(found: Result) -> str:
     head = ("link", "subjects", "mean TE (nats)", "p", "q")
     alone = {name: dict.fromkeys(edges_of(links), (0.5, PLAIN)) for name, links in found.own.items()}
     sides = f"<h3>Each subject's own network</h3>{side_by_side(found.network.names, alone)}" if alone else ""
-    picture = heat_map(found.share, found.q_value, "{:.0%} of subjects".format, top=1.0)
+    picture = heat_map(found.share, found.q_value, lambda share: f"{percent(share)} of subjects", top=1.0)
     return _section("subjects", "Subjects", how, picture + table(head, rows) + sides)
 
 
@@ -287,7 +292,8 @@ def _compared(found: Result) -> str:
         for name, word, chosen in TABS
     )
     divided = (
-        f'<div class="layers"><div class="below">{second}</div><div class="above">{first}</div></div>'
+        f'<div class="layers"><b>{text(labels[0])}</b><b>{text(labels[1])}</b><div class="below">{second}</div>'
+        f'<div class="above">{first}</div></div>'
         f'<p class="slider"><span>{text(labels[0])}</span><input id="cut" type="range" min="0" max="100" value="50" '
         f'aria-label="divider"><span>{text(labels[1])}</span></p>'
     )
@@ -299,7 +305,19 @@ def _compared(found: Result) -> str:
         f'<div id="sides" role="tabpanel" hidden><div class="sides">{two}</div></div>'
         f'<div id="changes" role="tabpanel" hidden>{difference}</div>{KEY}</div>'
     )
-    return f'<div class="stage">{left}<div id="answer"><h2>In words</h2><ul class="said">{lines}</ul></div></div>'
+    said = f'<h2>In words</h2><ul class="said">{lines}</ul>{_how_sure(found)}'
+    return f'<div class="stage">{left}<div id="answer">{said}</div></div>'
+
+
+def _how_sure(found: Result) -> str:
+    """Return how many pairs differ surely, how that was tested, and what to do next."""
+    q_value = found.links.q_value
+    count, near = int((q_value <= LEVEL).sum()), int((q_value <= 2 * LEVEL).sum())
+    doubtful = f", {near - count} more with q up to {2 * LEVEL:g}" if near > count else ""
+    return (
+        f'<h2>How sure</h2><p class="sure"><b>{count} of {len(q_value)} pairs: q ≤ {LEVEL:g}{doubtful}</b></p>'
+        f"<p>How: {text(found.exchanged)}.</p>"
+    )
 
 
 def change_sentences(found: Result) -> list[str]:
@@ -315,6 +333,15 @@ def change_sentences(found: Result) -> list[str]:
         way, ends = "grew" if row.difference > 0 else "fell", f"{signed(row.first)} to {signed(row.second)}"
         said.append(f"{row.source} → {row.target} {way} from {ends} nats (q = {row.q_value:.2g}).")
     return [*said, *([f"{len(rows) - 4} more pairs differ."] if len(rows) > 4 else [])]
+
+
+def percent(share: float) -> str:
+    """Return a share in percent.
+
+    >>> percent(0.5)
+    '50\u202f%'
+    """
+    return f"{100 * share:.0f}\u202f%"
 
 
 def signed(value: float) -> str:
@@ -356,8 +383,8 @@ def stability_page(found: Result, *, title: str = "", notes: str = "") -> str:
     seldom = {edge for edge in drawn if shares[edge] < OFTEN}
     picture = network_svg(looks, arrange(short(names, 24), drawn), "Links found again", doubtful=seldom)
     often = [edge for edge in ends if shares[edge] >= OFTEN]
-    rows = [[f"{names[i]} → {names[j]}", Markup(f"{shares[i, j]:.0%}")] for i, j in ends]
-    said = [f"{names[i]} → {names[j]} is found again in {shares[i, j]:.0%} of the cuts." for i, j in ends[:3]]
+    rows = [[f"{names[i]} → {names[j]}", percent(shares[i, j])] for i, j in ends]
+    said = [f"{names[i]} → {names[j]} is found again in {percent(shares[i, j])} of the cuts." for i, j in ends[:3]]
     untested = np.full(shares.shape, np.nan)
     import pandas as pd
 
@@ -372,9 +399,9 @@ def stability_page(found: Result, *, title: str = "", notes: str = "") -> str:
         picture=picture,
         said="".join(f"<li>{text(one)}</li>" for one in said or ["No link is found again in any cut."]),
         sure=f"{len(often)} solid, {len(ends) - len(often)} doubtful",
-        seldom=f"{SELDOM:.0%}",
-        often=f"{OFTEN:.0%}",
-        heat=heat_map(found.frequency, untested, "{:.0%} of cuts".format, top=1.0),
+        seldom=percent(SELDOM),
+        often=percent(OFTEN),
+        heat=heat_map(found.frequency, untested, lambda share: f"{percent(share)} of cuts", top=1.0),
         table=table(("link", "cuts with it in both halves"), rows) if rows else "",
         how=text(
             f"{found.networks} networks were inferred, two for each cut of the recording into halves made of {units}."

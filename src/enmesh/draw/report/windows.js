@@ -15,7 +15,7 @@ function startWindows() {
     byId('window-time').textContent = number(times[at], 5);
     slider.setAttribute('aria-valuetext', `around ${number(times[at], 5)}: ${counts[at]} links`);
     arrows_.forEach((arrow, k) => {
-      arrow.style.opacity = on[at][k] ? 1 : 0.12;
+      arrow.style.opacity = on[at][k] ? 1 : 0.25;
       arrow.querySelector('.way').setAttribute('stroke-width', (data.widths[0] + (0.24 - data.widths[0]) * te[at][k]).toFixed(3));
     });
     map?.querySelectorAll('.now').forEach((cell) => cell.classList.remove('now'));
@@ -41,7 +41,7 @@ function startWindows() {
 
 // How many links each window has; a click goes there.
 function windowBars(times, counts, go) {
-  const most = Math.max(...counts, 1), { box, x, y } = chart('Number of links in each window', [times[0], times.at(-1)], [0, most], 340, 130), wide = Math.max(1.5, 0.8 * 288 / times.length);
+  const most = Math.max(...counts, 1), half = (times.at(-1) - times[0]) / (2 * Math.max(times.length - 1, 1)), { box, x, y } = chart('Number of links in each window', [times[0] - half, times.at(-1) + half], [0, most], 760, 120), wide = Math.max(1.5, 0.8 * 708 / times.length);
   const marks = counts.map((count, k) => {
     const bar = make('rect', { class: 'bin', x: x(times[k]) - wide / 2, y: y(count), width: wide, height: y(0) - y(count) }, make('title', {}, `${number(times[k], 5)}: ${count}`));
     bar.addEventListener('click', () => go(k));

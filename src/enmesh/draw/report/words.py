@@ -12,7 +12,7 @@ from typing import Any
 
 from enmesh.draw.answer import surety, unit
 from enmesh.draw.report import cite
-from enmesh.draw.subject import LEVEL, Network
+from enmesh.draw.subject import LEVEL, Network, all_tests
 
 GRID = (
     "How much of its own past each node needs: dimension upward, delay to the right, darker is better. The dot is "
@@ -57,7 +57,7 @@ def headline(network: Network) -> str:
     found, possible = len(network), len(network.names) * (len(network.names) - 1)
     if not possible:
         return "One node: no link is possible."
-    tested = sum(math.isfinite(c.q_value) for c in network.candidates)
+    tested = sum(math.isfinite(c.q_value) for c in all_tests(network))
     sure = sure_links(network) if tested else found
     few = f" {tested:,} of {possible:,} possible pairs were tested." if 0 < tested < possible else ""
     if not found:
@@ -128,7 +128,7 @@ def facts(network: Network) -> set[str]:
         "acyclic": bool(network.options.get("acyclic", False)),
         "cyclic": network.options.get("acyclic") is False,
         "limits": any(row.get("low") is not None for row in network.evidence.values()),
-        "negative": any(c.te < 0 for c in network.candidates),
+        "negative": any(c.te < 0 for c in all_tests(network)),
     }
     return {fact for fact, holds in told.items() if holds}
 
@@ -164,8 +164,8 @@ def paragraph(network: Network) -> str:
         sentences.append(f"The best directed {cycles}{most} was found by {how} and {proof} among them.")
         if options.get("seed") is not None:
             sentences.append(f"Random numbers were seeded with {options['seed']}.")
-    if tested := len(network.candidates):
-        surrogates, possible = max(len(c.null) for c in network.candidates), nodes * (nodes - 1)
+    if tested := len(all_tests(network)):
+        surrogates, possible = max(len(c.null) for c in all_tests(network)), nodes * (nodes - 1)
         how = f"against {surrogates} surrogates" if surrogates else "against its analytic null distribution"
         which = f"{tested} candidate" if tested < possible else f"the {possible} possible"
         rest = f", counting all {possible} possible links" if tested < possible else ""
