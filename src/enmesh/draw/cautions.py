@@ -37,8 +37,8 @@ class Step:
 
 
 # Remedies in the order in which they are to be tried, wrong values first, since they make other cautions: how a message
-# names one, what to do, and the words for it in the shell and in Python; {0} is what the message says, {nodes} the nodes
-# that it names, {other} the last of them.
+# names one, what to do, and the words for it in the shell and in Python; {0} is what the message says, {nodes} are the
+# nodes that it names, {other} is the last of them.
 REMEDIES = (
     (r"na='([^']*)'", "Read {0} as a missing value.", "--na {0}", "em.infer(em.read(FILE, na=['{0}']))"),
     (r"series\.mask\(", "Look at the odd samples of {nodes}, and mask them.", "--mask FROM:TO",
