@@ -55,8 +55,9 @@ def test_five_questions_are_answered_without_scrolling(first_screen, maker):
     network = MAKERS[maker]()
     page = first_screen(network)
     assert page.evaluate("scrollY") == 0
-    for part in ("h1", "#graph svg", "#network figcaption", ".said li >> nth=0"):
+    for part in ("h1", "#graph svg", *["#network figcaption"] * bool(len(network)), ".said li >> nth=0"):
         assert page.locator(part).evaluate(IN_SIGHT), part
+    assert page.locator(".contents").evaluate("e => e.scrollWidth <= e.clientWidth")
     said = page.locator(".said").inner_text()
     if len(network):
         strongest = network.edges.iloc[0]
@@ -117,7 +118,9 @@ def test_halo_sign_and_keys_follow_the_evidence(first_screen, inferred):
 
 def test_no_link_has_no_scale_and_a_matrix_of_chance(first_screen):
     page = first_screen(networks.empty())
-    assert page.locator("#ramp, #widths, #te").evaluate_all("all => all.every(e => !e.offsetParent)")
+    assert page.locator("#ramp, #widths, #te, #keys, #link-table").evaluate_all(
+        "all => all.every(e => !e.offsetParent)"
+    )
     assert "e-12" not in page.locator("body").inner_text()
     assert "Move the sliders" not in page.locator("body").inner_text()
     assert page.locator("#matrix-scale").input_value() == "p"
@@ -257,8 +260,9 @@ def test_the_player_plays_and_stops(show):  # noqa: F811
     q[:3, 0, 1], q[3:, 1, 2] = 0.001, 0.001
     page = show(Windows(te, q, q, np.arange(6), 20, network, 1.0))
     page.set_viewport_size(SIZE)
-    assert page.locator("#window-net svg").evaluate(IN_SIGHT)
-    assert page.locator("#window-net svg").bounding_box()["width"] > 600
+    assert page.locator("#window-net svg.small").evaluate(IN_SIGHT)
+    assert page.locator("#window-net svg.small").bounding_box()["width"] > 600
+    assert page.locator("#window-count svg").evaluate(IN_SIGHT)
     assert "a → b is found in 3 of 6 windows, from 10 to 12 samples." in page.locator("#window-words").inner_text()
     page.locator("#play").click()
     page.wait_for_function("() => document.getElementById('window').value === '5'")
