@@ -14,7 +14,7 @@ from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 from matplotlib.path import Path
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FixedLocator, MaxNLocator
 from matplotlib.transforms import Affine2D
 
 from enmesh.draw.answer import effect_sign
@@ -32,6 +32,7 @@ MOST_HALOS = 60  # links up to which intervals are drawn
 PALEST = 0.2  # opacity of an arrow that was never found again
 MOST_PARTS = 4  # lags, or runs of them, written at an arrow
 CURVED = "∿"
+EFFECTS = (-1, -0.5, 0, 0.5, 1)  # on the scale of effects
 INCH = 0.26  # of a new figure, per unit
 LEAST = (13.0, 2.2)  # units shown across and up, so that two or three nodes are not drawn huge
 COLOURS = {  # what the colour of an arrow can say, and the scale of colours for it
@@ -131,8 +132,8 @@ class Scale:
         self.signs = signs or {}
         self.strongest = max((link.te for link in links.values() if link.te > 0), default=1.0)  # the thickest
 
-    def _unsigned(self) -> bool:
-        return any(self.signs.get(edge, "") not in ("up", "down") for edge in self.links)
+    def _signed(self) -> set[Edge]:
+        return {edge for edge in self.links if self.signs.get(edge) in ("up", "down")}
 
     def width(self, te: float) -> float:
         """Return the width of an arrow, in units of the drawing."""
@@ -176,7 +177,7 @@ class Scale:
             return
         doubtful = any(not link.q_value <= LEVEL for link in self.links.values())
         dashed = f"dashed: doubtful (q above {LEVEL})" if doubtful else ""
-        grey = "grey: sign not sure" if self.name == "effect" and self._unsigned() else ""
+        grey = "grey: sign not sure" if self.name == "effect" and len(self._signed()) < len(self.links) else ""
         caption(ax, "; ".join(filter(None, ["width: transfer entropy", grey, dashed, more])), self.theme)
         shares, faint = (0.25, 0.5, 1.0), self.theme.faint
         widths = [self.points * (THIN + (self.thick - THIN) * share) for share in shares]
@@ -188,8 +189,10 @@ class Scale:
             frameon=False, fontsize=8, handlelength=1.6, labelcolor=self.theme.text, columnspacing=1.2,
             borderaxespad=0, borderpad=0.2,
         )  # fmt: skip
+        if self.name == "effect" and not self._signed():
+            return
         bar = colour_bar(ax, self.colours, COLOURS[self.name][0], self.theme, below=True)
-        bar.locator = MaxNLocator(5, integer=self.name == "lag")
+        bar.locator = FixedLocator(EFFECTS) if self.name == "effect" else MaxNLocator(5, integer=self.name == "lag")
         bar.update_ticks()
 
 
