@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from rich.cells import cell_len
 
 from enmesh.draw import plot
-from enmesh.draw.arrows import tags_of, links_of
+from enmesh.draw.arrows import links_of, tags_of
 from enmesh.draw.labels import key, short, wrap
 from enmesh.draw.layout import arrange, crossed
 from enmesh.draw.plot import DOT, ROW

@@ -118,7 +118,7 @@ def test_evidence_and_pictures_draw_the_same(network):
             drawn = profile.plot(ax=Figure().subplots())
             assert f"p = {row.p_value:.2g} (lag {row.lag}; the choice" in drawn.get_title("left")
             assert "each lag alone" in drawn.get_ylabel()  # another measure, and named so
-        assert f"tells {row.te:.3g} nats" in about.sentence
+        assert f"({row.te:.3g} nats" in about.sentence
         null = about.plot(ax=Figure(figsize=(9, 7)).subplots()).axes[0].child_axes[2]
         assert row.te in [line.get_xdata()[0] for line in null.lines]
     if any(kind == "text" for kind in network.series.kinds):

@@ -226,12 +226,12 @@ def effect_sign(about: Mapping[str, Any] | None) -> str:
 
     ``about`` is what `Network.evidence` holds of a link.
     """
-    if not about or about.get("effect") is None:
+    if not about or not math.isfinite(about.get("effect") or math.nan):
         return ""
     if _is_curved(about):
         return "curved"
-    error = about.get("effect_error")
-    if error is None or abs(about["effect"]) < ERRORS * error:
+    error = about.get("effect_error") or math.nan
+    if not abs(about["effect"]) >= ERRORS * error:
         return ""
     return "up" if about["effect"] > 0 else "down"
 

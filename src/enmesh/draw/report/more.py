@@ -30,7 +30,7 @@ KEY = (
     f'fell"></i> fell</span><span class="key"><i class="line"></i> grey or dashed: q above {LEVEL:g}</span></p>'
 )
 OFTEN, SELDOM = 0.5, 0.1  # shares of cuts from which a link is solid, and drawn
-MOST_SIDES = 24  # networks beside each other
+MOST_SIDES, FEW_SIDES = 24, 4  # networks beside each other, and so few that each is large
 MOST_COLUMNS = 240  # of a picture over time; of more windows every second, third ... is drawn
 
 
@@ -82,7 +82,8 @@ def side_by_side(names: Sequence[str], networks: Mapping[str, Mapping[Edge, Look
         for name, links in shown.items()
     ]
     more = f"<p>and {len(networks) - MOST_SIDES} more</p>" if len(networks) > MOST_SIDES else ""
-    return f'<div class="sides">{"".join(figures)}</div>{more}'
+    few = ' style="--least:24rem"' * (len(shown) <= FEW_SIDES)
+    return f'<div class="sides"{few}>{"".join(figures)}</div>{more}'
 
 
 def heat_map(values: Any, q_value: Any, label: Callable[[float], str], *, top: float, signed: bool = False) -> str:

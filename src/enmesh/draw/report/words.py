@@ -105,7 +105,8 @@ def caption(network: Network) -> str:
     return (
         f"Directed network of {len(network.names)} nodes{from_} by transfer entropy. Arrows: {len(network)} links, "
         f"{sure.solid} with q ≤ {LEVEL:g}; width: transfer entropy in {unit(network)}.{doubt}{left} Colour: linear "
-        "effect in standard deviations, grey where its sign is not established. Pale band: 95 % interval."
+        "effect in standard deviations, grey where its sign is not established. Pale band: as wide as the 95 % "
+        "interval."
     )
 
 
