@@ -104,7 +104,7 @@ def link_sentence(network: Network, row: Mapping[str, Any]) -> str:
     about = network.evidence.get(f"{source}>{target}") or {}
     limits = ""
     if about.get("low") is not None and about.get("high") is not None:
-        limits = f" (95 % interval {about['low']:.2g} to {about['high']:.2g})"
+        limits = f" (95 % interval {about['low']:.3g} to {about['high']:.3g})"
     return f"{source} {drives} {target} after {later(network, row['lag'])}: {row['te']:.3g} {unit(network)}{limits}."
 
 

@@ -302,9 +302,10 @@ def _compared(found: Result) -> str:
         f"<figure><figcaption>{text(name)}</figcaption>{svg}</figure>" for name, svg in zip(labels, (first, second))
     )
     left = (
-        f'<div><div class="tabs" role="tablist">{tabs}</div><div id="divider" role="tabpanel">{divided}</div>'
-        f'<div id="sides" role="tabpanel" hidden><div class="sides">{two}</div></div>'
-        f'<div id="changes" role="tabpanel" hidden>{difference}</div>{KEY}</div>'
+        f'<div><div class="tabs" role="tablist">{tabs}</div>'
+        f'<div id="divider" role="tabpanel" aria-label="Divider">{divided}</div>'
+        f'<div id="sides" role="tabpanel" aria-label="Side by side" hidden><div class="sides">{two}</div></div>'
+        f'<div id="changes" role="tabpanel" aria-label="Difference" hidden>{difference}</div>{KEY}</div>'
     )
     said = f'<h2>In words</h2><ul class="said">{lines}</ul>{_how_sure(found)}'
     return f'<div class="stage">{left}<div id="answer">{said}</div></div>'
