@@ -31,6 +31,9 @@ from enmesh.significance import Sampling, Significance, by_formula, by_surrogate
 from enmesh.tasks import run, single_thread
 
 
+LOCAL = 0.2  # local false discovery rate up to which the level of a large network is raised (Efron 2007)
+
+
 class Plan(NamedTuple):
     """What is searched: a score with its pasts, the sources each target may have, and the embedding criteria."""
 
@@ -84,6 +87,8 @@ class Planner(Scores):
         found = self._drivers(score)
         if self.wanted.fdr is not None:
             score, found = self._discovered(score, found, self.wanted.fdr)
+        elif self.wanted.level is None and score.level < LEVEL:
+            score, found = self._raised(score, found)
         names = self.series.names
         lags = {(name, name): one.own for name, one in zip(names, found)}
         for name, one in zip(names, found):
@@ -97,12 +102,28 @@ class Planner(Scores):
         with self.evaluators(score, self.series) as evaluate:
             return tuple(evaluate.drivers(self._nodes))
 
+    def _raised(self, score: LinkTest, found: tuple[Drivers, ...]) -> tuple[LinkTest, tuple[Drivers, ...]]:
+        """Select again at a higher level, as long as at most a fifth of what each doubling adds is expected by chance.
+
+        That is a local false discovery rate of .2, the limit that Efron (2007, Annals of Statistics 35, 1351) names.
+        """
+        p, level = _p_values(found), score.level
+        while 2 * level <= LEVEL and level * self._pairs <= LOCAL * ((level < p) & (p <= 2 * level)).sum():
+            level *= 2
+        if level == score.level:
+            return score, found
+        self.choices[:] = [choice for choice in self.choices if choice[0] != "level"]
+        expected = f"about {level * self._pairs:.0f} false links among {self._pairs} pairs"
+        self.choices.add("level", f"{level:.3g}", f"{expected}; raised from {score.level:.3g}, which finds fewer links")
+        score = replace(score, level=level)
+        return score, self._drivers(score)
+
     def _discovered(
         self, score: LinkTest, found: tuple[Drivers, ...], fdr: float
     ) -> tuple[LinkTest, tuple[Drivers, ...]]:
         """Select again at the level that a false discovery rate allows (Benjamini and Hochberg 1995)."""
         for _ in range(3):
-            p = np.sort([test[1] for one in found for test in (*one.tests, *(o[1:] for o in one.others))])
+            p = np.sort(_p_values(found))
             q = q_values(p, self._pairs)
             passed = p[q <= fdr]
             level = float(max(passed.max(initial=0.0), fdr / self._pairs))
@@ -245,6 +266,10 @@ def default_scorer(series: Series, max_lag: int | None = None) -> Any:
 def scorer_of(series: Series, score: LinkTest) -> Any:
     """Return the scorer of a series that remembers which sources it has selected."""
     return score.bind(series)
+
+
+def _p_values(found: Sequence[Drivers]) -> np.ndarray:
+    return np.array([p for one in found for _, p, *_ in (*one.tests, *(other[1:] for other in one.others))])
 
 
 def _numbers(lags: tuple[int, ...]) -> str:

@@ -113,10 +113,7 @@ def rungs(known: Known, candidates: Sequence[Lagged], turns: Turns | None = None
     basis, responses = (rows.astype(features.dtype, copy=False) for rows in (known.basis, responses))
     size, parts = features.shape[2], len(candidates) if joint or turns else 1
     features = features.reshape(-1, parts * size, n)
-    count = len(features)
-    flat = features.reshape(-1, n)
-    explained = (flat @ basis.T).reshape(count, parts * size, -1)
-    told = (flat @ responses.T).reshape(count, parts * size, -1)
+    explained, told = features @ basis.T, features @ responses.T  # one product each: asked alone, the same in every bit
     products = (features @ features.transpose(0, 2, 1)).astype(float)
     whole = np.einsum("cmm->cm", products).copy()
     products -= explained @ explained.transpose(0, 2, 1)
@@ -229,9 +226,8 @@ def together(known: Known, sources: Sequence[Lagged], lags: int, turns: Turns | 
     samples = known.samples
     x = samples.take(samples.scale(known.ranked), sources, known.rows)
     x = shifted(x.astype(SINGLE), turns) if turns else x.reshape(-1, lags, known.n)
-    flat = x.reshape(-1, known.n)
-    explained = (flat @ known.basis.astype(x.dtype, copy=False).T).reshape(*x.shape[:2], -1).astype(float)
-    told = (flat @ known.responses[0].astype(x.dtype)).reshape(x.shape[:2]).astype(float)
+    explained = (x @ known.basis.astype(x.dtype, copy=False).T).astype(float)
+    told = (x @ known.responses[0].astype(x.dtype)).astype(float)
     size, axes = np.linalg.eigh(x @ x.transpose(0, 2, 1) - explained @ explained.transpose(0, 2, 1))
     there = size > ALIVE * known.n
     along = np.einsum("smr,sm->sr", axes, told) ** 2 * there / np.where(there, size, 1)
@@ -251,7 +247,8 @@ def turns_of(known: Known, x: np.ndarray) -> Turns:
     The circle is closed, in the last quarter of the record, where it is most like its begin: otherwise every shift of a
     periodic record has a break of phase in it that the record itself does not have.
     """
-    n, span = x.shape[1], known.samples.max_lag + 1
+    n = x.shape[1]
+    span = min(known.samples.max_lag + 1, n // 8)
     ends = np.arange(n - n // 4, n - span + 1)
     apart = sum(((x[:, ends + k] - x[:, [k]]) ** 2).sum(axis=0) for k in range(span))
     circle = int(ends[np.argmin(apart)])

@@ -221,11 +221,12 @@ def other_tests(
     given = sorted({*found.given(found.sources), *always})
     known = Known.of(samples, target, [*own, *given], found.clock)
     if samples.nodes**2 * samples.max_lag * known.n > FULL:
-        return tuple(zip(sources, *by_line(known, sources)))
-    tests = []
-    for j, ladder in zip(sources, Ladder.of_all(known, sources)):
-        one = ladder.combined()
-        if one.p_value <= LOOK:
-            one = full_test(samples, target, own, given, at_all_lags(samples, j), found.clock)
-        tests.append((j, one))
-    return tuple((j, one.value, one.p_value, one.lag) for j, one in tests)
+        tests, limit = list(zip(*by_line(known, sources))), LOOK / len(sources)
+    else:
+        tests = [(one.value, one.p_value, one.lag) for one in (made.combined() for made in Ladder.of_all(known, sources))]
+        limit = LOOK
+    for place, (_, p, _) in enumerate(tests):
+        if p <= limit:
+            one = full_test(samples, target, own, given, at_all_lags(samples, sources[place]), found.clock)
+            tests[place] = one.value, one.p_value, one.lag
+    return tuple((j, *test) for j, test in zip(sources, tests))

@@ -22,9 +22,9 @@ MOST = 300  # lagged variables of which all pairs are formed: 45,000 products
 def acting_together(known: Known, sources: Sequence[int], level: float) -> list[Lagged]:
     """Return two lagged variables whose product tells of the target what is not known, or none."""
     samples, n = known.samples, known.n
-    variables = [Lagged(j, lag) for j in sources for lag in range(1, samples.max_lag + 1)]
-    if len(sources) < 2 or len(variables) > MOST or not len(known.responses):
+    if len(sources) < 2 or len(sources) * samples.max_lag > MOST or not len(known.responses):
         return []
+    variables = [Lagged(j, lag) for j in sources for lag in range(1, samples.max_lag + 1)]
     nodes = np.array([v.node for v in variables])
     different = np.triu(nodes[:, None] != nodes, 1)
     score = samples.take(samples.functions[0], variables, known.rows)
