@@ -159,6 +159,12 @@ def test_every_work_that_is_cited_is_listed(maker):
             assert any(cite.is_of(work, author, year) for work in listed) or author in ("Cliff",), (author, year)
 
 
+def test_no_text_lists_every_node():
+    network = networks.fifty()
+    for said in (words.paragraph(network), words.caption(network), words.standing(network), *answer.sentences(network)):
+        assert sum(name in said for name in network.names) <= 3
+
+
 def test_works_of_the_default_run_are_listed():
     graph = {f"n{k}": [f"n{k - 1}"] * (k > 0) for k in range(9)}
     network = em.infer(em.simulate.var(graph, n=300, seed=0))

@@ -701,7 +701,7 @@ def test_slider_shows_the_network_of_each_window(show):
     page = show(Windows(te, q, q, np.arange(6), 20, network, 1.0))
 
     def faint():
-        arrows = page.locator("#window-net [data-pair]")
+        arrows = page.locator("#window-net .lying [data-pair]")
         return dict(arrows.evaluate_all("all => all.map((e) => [e.dataset.pair, e.style.opacity])"))
 
     assert faint() == {"0 1": "1", "1 2": "0.25"}

@@ -73,6 +73,13 @@ def network_svg(links: Mapping[Edge, Look], drawing: Layout, label: str, doubtfu
     return f'<svg class="small" {size} role="img" aria-label="{text(label)}">{"".join(parts)}</svg>'
 
 
+def both_ways(names: Sequence[str], links: Mapping[Edge, Look], label: str, doubtful: Collection[Edge] = ()) -> str:
+    """Return a network from left to right and, for a narrow screen, from top to bottom."""
+    drawn = [arrange(short(names, 24), links, tall=tall) for tall in (False, True)]
+    wide, tall = (network_svg(links, drawing, label, doubtful) for drawing in drawn)
+    return f'<div class="lying">{wide}</div><div class="upright">{tall}</div>'
+
+
 def side_by_side(names: Sequence[str], networks: Mapping[str, Mapping[Edge, Look]]) -> str:
     """Return networks of the same nodes beside each other, each with its name, all nodes in the same places."""
     shown = dict(list(networks.items())[:MOST_SIDES])
@@ -191,7 +198,7 @@ def player(found: Result) -> str:
     if not ever:
         return f'<section id="player"><h2>Over time</h2><p>No link has q ≤ {LEVEL:g} in any window.</p></section>'
     drawn = [pairs[k] for k in ever]
-    picture = network_svg(dict.fromkeys(drawn, (1.0, PLAIN)), arrange(short(names, 24), drawn), "Network of one window")
+    picture = both_ways(names, dict.fromkeys(drawn, (1.0, PLAIN)), "Network of one window")
     moved = f'<input id="window" type="range" min="0" max="{len(times) - 1}" value="0" aria-label="window">'
     after = "" if unit in ("samples", "time units") else f" {unit}"
     bar = (
@@ -383,7 +390,7 @@ def stability_page(found: Result, *, title: str = "", notes: str = "") -> str:
     drawn = [edge for edge in ends if shares[edge] >= SELDOM]
     looks: dict[Edge, Look] = {edge: (shares[edge], PLAIN) for edge in drawn}
     seldom = {edge for edge in drawn if shares[edge] < OFTEN}
-    picture = network_svg(looks, arrange(short(names, 24), drawn), "Links found again", doubtful=seldom)
+    picture = both_ways(names, looks, "Links found again", doubtful=seldom)
     often = [edge for edge in ends if shares[edge] >= OFTEN]
     rows = [[f"{names[i]} → {names[j]}", percent(shares[i, j])] for i, j in ends]
     said = [f"{names[i]} → {names[j]} is found again in {percent(shares[i, j])} of the cuts." for i, j in ends[:3]]

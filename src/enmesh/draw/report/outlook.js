@@ -67,7 +67,7 @@ function whatIfCommand(node, value, horizon) { return `net.fit().intervene({${JS
 
 // Where a mean lies in the range of its node: a tick without the change, a dot with it.
 function track([low, high], before, after, name) {
-  const wide = matchMedia('(max-width: 640px)').matches ? 84 : 220, x = (value) => 6 + (wide - 12) * Math.min(Math.max((value - low) / (high - low || 1), 0), 1);
+  const wide = matchMedia('(max-width: 640px)').matches ? 64 : 220, x = (value) => 6 + (wide - 12) * Math.min(Math.max((value - low) / (high - low || 1), 0), 1);
   return make('svg', { class: 'track', viewBox: `0 0 ${wide} 18`, width: wide, height: 18, role: 'img', 'aria-label': `${name}: ${number(before)} without, ${number(after)} with` },
     make('line', { class: 'axis', x1: 6, x2: wide - 6, y1: 9, y2: 9 }), make('line', { class: 'way', x1: x(before), x2: x(after), y1: 9, y2: 9 }),
     make('line', { class: 'tickmark', x1: x(before), x2: x(before), y1: 3, y2: 15 }), make('circle', { class: 'now', cx: x(after), cy: 9, r: 5 }));
