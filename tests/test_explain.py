@@ -203,7 +203,7 @@ def test_every_result_has_a_face(network):
         "pairs": em.te_matrix(series, estimator=em.Gaussian()),
         "Stability": em.stability(series, n=2, score=GIVEN),
         "windows": em.windows(series, 200, 200, score=GIVEN),
-        "Grew|No difference|Fell": em.compare(series, series, 19, score=GIVEN, labels=("<i>rest", "task")),
+        "grew|fell|No pair of nodes differs": em.compare(series, series, 19, score=GIVEN, labels=("<i>rest", "task")),
         "Group of 2": em.group([series, series], score=GIVEN),
         "strongest at lag 1": em.lag_profile(series, "a", "b", max_lag=4, estimator=em.Gaussian(), n_surrogates=0),
         "nats, between": em.interval(series, "a", "b", estimator=em.Gaussian()),

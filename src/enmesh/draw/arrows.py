@@ -14,7 +14,7 @@ from matplotlib.colors import Normalize
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
 from matplotlib.path import Path
-from matplotlib.ticker import FixedLocator, MaxNLocator
+from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Affine2D
 
 from enmesh.draw.answer import effect_sign
@@ -32,7 +32,6 @@ MOST_HALOS = 60  # links up to which intervals are drawn
 PALEST = 0.2  # opacity of an arrow that was never found again
 MOST_PARTS = 4  # lags, or runs of them, written at an arrow
 CURVED = "∿"
-EFFECTS = (-1, -0.5, 0, 0.5, 1)  # on the scale of effects
 INCH = 0.26  # of a new figure, per unit
 LEAST = (13.0, 2.2)  # units shown across and up, so that two or three nodes are not drawn huge
 COLOURS = {  # what the colour of an arrow can say, and the scale of colours for it
@@ -192,8 +191,11 @@ class Scale:
         if self.name == "effect" and not self._signed():
             return
         bar = colour_bar(ax, self.colours, COLOURS[self.name][0], self.theme, below=True)
-        bar.locator = FixedLocator(EFFECTS) if self.name == "effect" else MaxNLocator(5, integer=self.name == "lag")
-        bar.update_ticks()
+        if self.name == "effect":
+            bar.set_ticks([-1, 0, 1], labels=["−1", "0", "1"])
+        else:
+            bar.locator = MaxNLocator(5, integer=self.name == "lag")
+            bar.update_ticks()
 
 
 def thickest(count: int, circle: bool) -> float:

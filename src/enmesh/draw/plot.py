@@ -237,7 +237,7 @@ def nulls(network: Network, colour: str, **where: Any) -> Axes:
             panel.tick_params(labelsize=6, length=2)
             panel.locator_params(axis="x", nbins=3)
             panel.margins(x=0.12)
-            panel.spines[["left", "right", "top"]].set_visible(False)
+            panel.spines["left"].set_visible(False)
         caption(ax, "bars: surrogates without the link; line: measured (transfer entropy in nats)", theme)
     return ax
 
@@ -288,7 +288,7 @@ def lags(network: Network, colour: str, **where: Any) -> Axes:
                 panel.spines[:].set_visible(False)
             else:
                 draw_lags(panel, found, te[i, j], chance[i, j], theme)
-                panel.spines[:].set(color=theme.mark if link else theme.empty, lw=1.6 if link else 0.8)
+                panel.spines[:].set(visible=True, color=theme.mark if link else theme.empty, lw=1.6 if link else 0.8)
         caption(ax, text, theme)
     return ax
 
@@ -329,7 +329,7 @@ def draw_intervals(ax: Axes, rows: Sequence[tuple[float, float, float, bool]], t
         ax.plot([value], [at], "o", mfc=theme.paper if hollow else colour, mec=colour, ms=6, zorder=3)
     ax.axvline(0, color=theme.faint, lw=0.8)
     ax.set_xlabel("transfer entropy (nats)")
-    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
 
 

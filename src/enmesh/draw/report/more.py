@@ -427,19 +427,13 @@ def comparison_parts(found: Result) -> dict[str, str]:
     change = found.difference.to_numpy(float)
     most = float(np.nanmax(np.abs(change), initial=0.0)) or 1.0
     picture = heat_map(found.difference, found.q_value, "{:+.4g} nats".format, top=most, signed=True)
-    arrows = links.source + " → " + links.target
-    sure = links.q_value <= LEVEL
-    changed = {"Grew": arrows[sure & (links.difference > 0)], "Fell": arrows[sure & (links.difference < 0)]}
-    sentences = [
-        f"{what}: {', '.join(found[:12])}{' …' * (len(found) > 12)}." for what, found in changed.items() if len(found)
-    ]
-    count = sum(map(len, changed.values()))
+    count = int((links.q_value <= LEVEL).sum())
     looks = _looks(found) if found.networks else {}
     numbers = links[["first", "second", "difference", "p_value", "q_value"]].to_numpy().tolist()
-    rows = [[arrow, *values] for arrow, values in zip(arrows, numbers)]
+    rows = [[arrow, *values] for arrow, values in zip(links.source + " → " + links.target, numbers)]
     return {
         "headline": f"{count or 'None'} of {len(links)} pairs {'differ' if count > 1 else 'differs'}.",
-        "sentences": text(" ".join(sentences) or f"No difference has q ≤ {LEVEL:g}."),
+        "sentences": text(" ".join(change_sentences(found))),
         "sides": side_by_side(names, looks) if looks else "",
         "first": text(labels[0]),
         "second": text(labels[1]),

@@ -351,6 +351,7 @@ def contents(network: Network, *, whole: bool = True, places: Places | None = No
     tests = {(place[c.source], place[c.target]): c for c in network.candidates if whole}
     tested = all_tests(network)[len(network.candidates) :] if whole else []
     further = sorted(tested, key=lambda test: test.p_value)[: max(0, MOST_PAIRS - len(tests))]
+    in_use = {lag for test in (*edges.values(), *tests.values(), *further) for lag in lags_of(test)}
     evidence = {}  # what stands behind each link; numbers that ``links`` has are left out
     for about in network.evidence.values():
         bars = histogram(about["null"]) if about.get("by_formula") else None
@@ -374,7 +375,7 @@ def contents(network: Network, *, whole: bool = True, places: Places | None = No
         "signs": {f"{i} {j}": sign for (i, j), sign in sorted(signs.items()) if sign},
         "halos": len(edges) <= MOST_HALOS and bool(spans_of(network)),
         "usual": lag_text(usual) if usual and (tags_of(edges) or usual != (1,)) else "",
-        "later": {f"{lag:g}": answer.later(network, lag) for lag in _lags_in([*dict(rows).values(), *further])},
+        "later": {f"{lag:g}": answer.later(network, lag) for lag in sorted(in_use)},
         "loops": _in_loops(network, edges),
         "removed": _removed(network, tests),
         "badges": _badges(network),
@@ -403,11 +404,6 @@ def _backdrop(drawing: Layout, places: Places) -> dict[str, Any]:
     left, right, bottom, top = ends_in(drawing, places)
     where = {"x": left, "y": -top, "width": right - left, "height": top - bottom}
     return {"address": places.address} | {name: plain(value, DIGITS) for name, value in where.items()}
-
-
-def _lags_in(tests: Iterable[Candidate]) -> list[float]:
-    """Return the lags in use."""
-    return sorted({lag for test in tests for lag in lags_of(test)})
 
 
 def _numbers(place: Mapping[str, int], test: Candidate) -> list[Any]:

@@ -58,7 +58,7 @@ def headline(network: Network) -> str:
     if not possible:
         return "One node: no link is possible."
     tested = sum(math.isfinite(c.q_value) for c in all_tests(network))
-    sure = sure_links(network) if tested else found
+    sure = surety(network).solid if tested else found
     few = f" {tested:,} of {possible:,} possible pairs were tested." if 0 < tested < possible else ""
     if not found:
         return f"No link found among {possible:,} possible.{few}"
@@ -134,11 +134,6 @@ def facts(network: Network) -> set[str]:
     return {fact for fact, holds in told.items() if holds}
 
 
-def sure_links(network: Network) -> int:
-    """Return the number of links with a q-value up to `LEVEL`."""
-    return sum(c.selected and c.q_value <= LEVEL for c in network.candidates)
-
-
 def paragraph(network: Network) -> str:
     """Return the methods of this run as one paragraph."""
     known, options, nodes = network.provenance, network.options, len(network.names)
@@ -179,7 +174,7 @@ def paragraph(network: Network) -> str:
             f"The inference was repeated on {options['bootstrap']} halves of the data, in complementary pairs (Shah "
             "and Samworth 2013); the stability of a link is the share of pairs in which both halves have it."
         )
-    sure = f"; {sure_links(network)} with q up to {LEVEL}" if tested else ""
+    sure = f"; {surety(network).solid} with q up to {LEVEL}" if tested else ""
     sentences.append(f"The network has {len(network)} {'link' if len(network) == 1 else 'links'}{sure}.")
     return " ".join(filter(None, sentences))
 
