@@ -24,6 +24,7 @@ test-slow: .venv/ready warm
 
 test-lowest: BIN := $(LOWEST)/bin
 test-lowest: $(LOWEST)/ready
+	$(BIN)/enmesh warm > /dev/null
 	$(PYTEST)
 
 test-browser: .venv/ready
@@ -31,7 +32,7 @@ test-browser: .venv/ready
 	  && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
 	  || { echo "chromium is not installed; as root run: apt-get install chromium" >&2; exit 1; }
 	$(BIN)/pip install --quiet 'playwright>=1.40' --editable '.[docs]'
-	$(BIN)/pytest -m browser tests/test_browser.py tests/test_browser_pages.py tests/test_browser_app.py
+	$(BIN)/pytest -m browser tests/test_browser*.py
 
 # Kernels are compiled once, not by each of the processes that test.
 warm: .venv/ready

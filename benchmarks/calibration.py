@@ -299,7 +299,6 @@ def spurious_table(scale, n_jobs):
         rates = rates_kept(SCORES[name][0], n, repeats, n_jobs, max_lag=max_lag)
         in_words = " | ".join(shown(*rate) for rate in rates)
         yield f"| {name}, best of {max_lag} lags | {n} | {in_words} | {repeats} |"
-    yield SPURIOUS_NOTES
 
 
 def best_lag_table(scale, n_jobs):
@@ -371,17 +370,16 @@ SPURIOUS = """## A spurious second parent
 
 Three AR(1) processes with coefficient .5; `a` drives `y` with .5, `b` says nothing of it. How often is `b` kept beside
 `a`? TEE has its 199 surrogates. The ± is the standard error at the nominal rate.
-"""
 
-SPURIOUS_NOTES = """
 The summed penalty of TEA and the sequential one of TEE keep it as often as asked. The collective forms of the paper
-compare both parents together with a null in which neither matters; a spurious parent is then kept
-beside a strong true one, and asking for a higher alpha does not help.
+compare both parents together with a null in which neither matters; beside a strong true parent the spurious one rides
+along, and asking for a higher alpha does not help.
 
 "Best of L lags": the lags of `a` and `b` are those that say most, chosen from the same data, as `Lags(..., searched=L)`
 says. TEE's surrogates choose in the same way, with one shift for all lags. Shifts of one series that are nearer than L
 share most of their lags, which is why parts of the record are shifted on their own where it is long enough. TEA divides
-its level by L; at so small a level the chi-square null shows that it is one for large N, and the F null is nearer."""
+its level by L; at so small a level the chi-square null shows that it is one for large N, and the F null is nearer.
+"""
 
 EVERY_ESTIMATOR = """## Every estimator
 

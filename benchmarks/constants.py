@@ -27,11 +27,9 @@ import sizes
 
 Variation = dict[str, object]
 VARIATIONS: dict[str, list[Variation]] = {
-    "functions of the rank of a variable, 6": [{"samples.COUNT": 4}, {"samples.COUNT": 8}],
-    "functions of source and target in the full regression, 4": [
-        {"known.FUNCTIONS": k, "ladder.FUNCTIONS": k} for k in (3, 5)
+    "functions of a variable and of a residual, 4": [
+        {f"{module}.FUNCTIONS": k for module in ("functions", "samples", "known", "ladder")} for k in (3, 5)
     ],
-    "standard deviations at which values end, 8": [{"samples.CLIPPED": 4.0}, {"samples.CLIPPED": 16.0}],
     "values of a target of states, 10": [{"samples.STATES": 5}, {"samples.STATES": 20}],
     "slow functions of time, 3": [{"samples.SLOW": 2}, {"samples.SLOW": 5}],
     "memories of the common volatility, .05 and .2": [{"samples.MEMORIES": (0.1,)}, {"samples.MEMORIES": (0.02, 0.1)}],
@@ -41,7 +39,10 @@ VARIATIONS: dict[str, list[Variation]] = {
     "error below which a larger model is taken, .99": [
         {"known.SIMPLER": k, "selection.SIMPLER": k} for k in (0.98, 0.997)
     ],
-    "error below which a common period is taken, .95": [{"selection.TIMELY": 0.9}, {"selection.TIMELY": 0.99}],
+    "error below which a common period is taken, and by which a variable may raise it, .95": [
+        {"selection.TIMELY": 0.9},
+        {"selection.TIMELY": 0.99},
+    ],
     "weights of the rungs": [
         {"ladder.WEIGHTS": dict.fromkeys((True, False), (0.25, 0.25, 0.25, 0.25))},
         {"ladder.WEIGHTS": dict.fromkeys((True, False), (0.75, 0.08, 0.07, 0.1))},
@@ -56,8 +57,6 @@ VARIATIONS: dict[str, list[Variation]] = {
     "p-values are combined up to, .99": [{"ladder.CAPPED": 0.9}, {"ladder.CAPPED": 0.999}],
     "level of forward selection, 5 times": [{"selection.LOOSE": 2.0}, {"selection.LOOSE": 20.0}],
     "lengths of own pasts, 1, 2, 3, 5": [{"selection.OWN": (1, 2)}, {"selection.OWN": (1, 2, 3, 4, 5)}],
-    "error beyond which a variable is not added, 1.05": [{"selection.WORSE": 1.01}, {"selection.WORSE": 100.0}],
-    "lagged variables that are known at most, 16": [{"selection.MOST": 8}, {"selection.MOST": 32}],
     "candidates of each rung, 4": [{"selection.PROMISING": 2}, {"selection.PROMISING": 8}],
     "variables of which products are formed, 300": [{"together.MOST": 100}, {"together.MOST": 600}],
     "share of the level for products, .1": [{"together.TENTH": 0.03}, {"together.TENTH": 0.3}],

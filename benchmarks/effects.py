@@ -1,7 +1,7 @@
 """Effects: do 95 % limits hold the truth in 95 %, and how near are estimates beside tigramite's CausalEffects?
 
-    python benchmarks/effects.py coverage 200
-    python benchmarks/effects.py beside 40       # needs tigramite and scikit-learn
+    python benchmarks/effects.py coverage 200 0      # repetitions, first seed
+    python benchmarks/effects.py beside 40 0         # needs tigramite and scikit-learn
 
 All are told the same graph. Systems: two vector autoregressions and three noisy maps. The truth is the mean difference
 of pairs of runs of the true equations that differ in the change alone: 400,000 of them, 4,000 where all is linear.
@@ -108,8 +108,16 @@ def graph_of(parents):
     return graph
 
 
-def peers(values, parents, change):
-    """Return total effects of a on c by tigramite's CausalEffects, told the graph: ``{how: effect at each horizon}``.
+def asked_of(parents):
+    """Return tigramite's CausalEffects of the graph for each horizon; to make them takes longer than to ask them."""
+    from tigramite.causal_effects import CausalEffects
+
+    how = {"graph_type": "stationary_dag", "Y": [(2, 0)], "verbosity": 0}
+    return {horizon: CausalEffects(graph_of(parents), X=[(0, -horizon)], **how) for horizon in HORIZONS}
+
+
+def peers(values, asked, change):
+    """Return total effects of a on c by tigramite, told the graph: ``{how: effect at each horizon}``.
 
     Adjustment sets with a linear and with a quadratic regression (averaged over values of a), and path coefficients.
     """
@@ -117,21 +125,18 @@ def peers(values, parents, change):
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import PolynomialFeatures
     from tigramite import data_processing as pp
-    from tigramite.causal_effects import CausalEffects
 
     found = {"linear": [], "quadratic": [], "paths": []}
     at = np.quantile(values[:, 0], np.linspace(0.01, 0.99, 40))[:, None]
-    for horizon in HORIZONS:
-        how = {"graph_type": "stationary_dag", "X": [(0, -horizon)], "Y": [(2, 0)], "verbosity": 0}
-        asked = CausalEffects(graph_of(parents), **how)
+    for one in asked.values():
         frame = pp.DataFrame(values)
         models = {"linear": LinearRegression(), "quadratic": make_pipeline(PolynomialFeatures(2), LinearRegression())}
         for name, model in models.items():
-            asked.fit_total_effect(frame, model, adjustment_set="optimal")
-            high, low = (np.ravel(asked.predict_total_effect(at + by)) for by in (change, 0.0))
+            one.fit_total_effect(frame, model, adjustment_set="optimal")
+            high, low = (np.ravel(one.predict_total_effect(at + by)) for by in (change, 0.0))
             found[name].append(float(np.mean(high - low)))
-        asked.fit_wright_effect(frame, method="parents")
-        high, low = (np.ravel(asked.predict_wright_effect(np.array([[by]]))) for by in (change, 0.0))
+        one.fit_wright_effect(frame, method="parents")
+        high, low = (np.ravel(one.predict_wright_effect(np.array([[by]]))) for by in (change, 0.0))
         found["paths"].append(float(high[0] - low[0]))
     return {name: np.array(each) for name, each in found.items()}
 
@@ -141,7 +146,7 @@ def ours(values, parents, change, hold, seed, own_past=None):
     return model.effect("a", "c", change=change, horizon=max(HORIZONS), hold=hold, seed=seed)
 
 
-def coverage(repetitions, held=(False,)):
+def coverage(repetitions, first, held=(False,)):
     """How often limits hold the truth; the own past is chosen in each recording."""
     rows = []
     for name, (step, parents, linear) in SYSTEMS.items():
@@ -149,7 +154,7 @@ def coverage(repetitions, held=(False,)):
         for hold in held:
             paths = 4000 if linear else 400_000
             got = {"total": [], "direct": []}
-            for seed in range(repetitions):
+            for seed in range(first, first + repetitions):
                 found = ours(states(step, N, [seed, 1]), parents, change, hold, seed)
                 got["total"].append([found.total, found.low, found.high])
                 got["direct"].append(found.direct.to_numpy().T)
@@ -170,21 +175,21 @@ def coverage(repetitions, held=(False,)):
     print(f"{inside:.0%} of the cells within .93 to .97")
 
 
-def beside(repetitions):
+def beside(repetitions, first):
     """Root mean squared error of total effects, all told graph and lags."""
     for name, (step, parents, linear) in SYSTEMS.items():
         change = CHANGES[name]
         mean, _ = truth(step, change, False, False, 4000 if linear else 400_000)
-        mean, errors = mean[np.array(HORIZONS) - 1], {}
-        for seed in range(repetitions):
+        mean, errors, asked = mean[np.array(HORIZONS) - 1], {}, asked_of(parents)
+        for seed in range(first, first + repetitions):
             values = states(step, N, [seed, 1])
             found = ours(values, parents, change, False, seed, own_past=1).total[list(HORIZONS)].to_numpy()
-            for who, each in {"enmesh": found, **peers(values, parents, change)}.items():
+            for who, each in {"enmesh": found, **peers(values, asked, change)}.items():
                 errors.setdefault(who, []).append((each - mean) ** 2)
         print(name, {who: np.sqrt(np.mean(each, axis=0)).round(4).tolist() for who, each in errors.items()}, flush=True)
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    what, repetitions = sys.argv[1], int(sys.argv[2])
-    {"coverage": coverage, "beside": beside}[what](repetitions)
+    what, repetitions, first = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    {"coverage": coverage, "beside": beside}[what](repetitions, first)

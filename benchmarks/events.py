@@ -75,9 +75,9 @@ NULLS = {
     "a source that follows the target": (listener, ()),
     "a common slow rate": (common_rate, ()),
     "the same, given a third such train": (partial(common_rate, names="abc"), ["c"]),
-    "daughters of one mother, given her": (daughters, ["m"]),
-    "noise .1, given her": (partial(daughters, width=0.1), ["m"]),
-    "noise .1, given her and an unrelated train": (with_another, ["m", "c"]),
+    "two targets of one driver, given it": (daughters, ["m"]),
+    "noise .1, given it": (partial(daughters, width=0.1), ["m"]),
+    "noise .1, given it and an unrelated train": (with_another, ["m", "c"]),
     "noise .1, delay 2, given two intervals": (far_behind, ["m"]),
 }
 

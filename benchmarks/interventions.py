@@ -1,6 +1,6 @@
 """Interventions: the fitted model under an intervention, beside the simulator under the same one.
 
-    python benchmarks/interventions.py [recordings]
+    python benchmarks/interventions.py [recordings, first seed]
 
 Five systems: a vector autoregression with feedback, maps with products, bounded Henon maps, a network whose noise
 depends on a parent, and coupled states. One recording of 2,000 samples of each is fitted, told the graph. The change of
@@ -74,29 +74,26 @@ def truth(step, values, kind):
     return [np.array(one) for one in zip(*found)]
 
 
-def main(recordings):
+def main(recordings, first):
     warnings.simplefilter("ignore")
     rows = []
     for name, (step, parents, values, kind) in SYSTEMS.items():
         _, change, error = truth(step, values, kind)
         free = [i for i, node in enumerate(parents) if node not in values or kind == "pulse"]
-        far, first = [], None
-        for seed in range(recordings):
+        far = []
+        for seed in range(first, first + recordings):
             data = recording(step, N, [seed, 3])
             series = em.Series(data.astype(int) if step is states else data, names=list(parents))
             found = fit(series, parents).intervene(values, HORIZON, kind=kind, seed=seed)
             width = (found.change_high - found.change_low).to_numpy() / 4
             there = np.abs(found.change.to_numpy() - change) / np.sqrt(width**2 + error**2 + 1e-24)
             far.append(there[:, free][change[:, free] != 0])
-            first = far[0]
-        far = np.concatenate(far)
-        rows.append(
-            (name, kind, len(first), first.max(), (first <= 2).mean(), (far <= 2).mean(), np.sqrt(np.mean(far**2)))
-        )
+        one, far = far[0], np.concatenate(far)
+        rows.append((name, kind, len(one), one.max(), (one <= 2).mean(), (far <= 2).mean(), np.sqrt(np.mean(far**2))))
         print(*rows[-1], flush=True)
     columns = ["system", "kind", "values", "largest_se", "within_2_first", "within_2_all", "rms_se"]
     print(pd.DataFrame(rows, columns=columns).to_string(float_format="{:.3f}".format))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 40)
+    main(*(int(one) for one in (sys.argv[1:] or (40, 0))))

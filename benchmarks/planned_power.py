@@ -1,9 +1,10 @@
 """Power: what `em.plan` and `em.power` predict, beside the share of simulated recordings in which the link is found.
 
-    python benchmarks/planned_power.py [repetitions]
+    python benchmarks/planned_power.py [repetitions] [first seed] [kinds]
 
-Thirty settings: linear links tested by F (sizes, memory, levels, lags searched), states counted, and
-maps whose power is predicted by simulation from a model that was fitted to one pilot recording.
+Settings: linear links by the default test (20: sizes, memory, levels, lags, further parents), by one regression (4),
+between two states by the default test (2), by counting (3), and maps whose power is simulated from a model that was
+fitted to one pilot recording (3).
 """
 
 import sys
@@ -15,30 +16,26 @@ from scipy.linalg import solve_discrete_lyapunov
 
 import enmesh as em
 from enmesh.model import fit
-from enmesh.significance import f_p_value
 
-LINEAR = [  # n, own, coupling, level, lags searched, lag of the link
-    (60, 0.5, 0.35, 0.01, 1, 1), (60, 0.0, 0.45, 0.05, 1, 1), (100, 0.5, 0.25, 0.01, 1, 1),
-    (100, 0.5, 0.25, 0.05, 1, 1), (100, 0.9, 0.12, 0.01, 1, 1), (200, 0.5, 0.2, 0.01, 1, 1),
-    (200, 0.8, 0.12, 0.05, 1, 1), (300, 0.5, 0.15, 0.01, 1, 1), (300, 0.0, 0.2, 0.001, 1, 1),
-    (500, 0.5, 0.12, 0.01, 1, 1), (500, 0.9, 0.06, 0.01, 1, 1), (1000, 0.5, 0.08, 0.01, 1, 1),
-    (1000, 0.5, 0.08, 0.001, 1, 1), (2000, 0.5, 0.06, 0.01, 1, 1), (100, 0.0, 0.3, 0.01, 5, 3),
-    (200, 0.0, 0.25, 0.05, 5, 2), (300, 0.0, 0.2, 0.01, 10, 7), (500, 0.0, 0.15, 0.01, 5, 5),
-    (500, 0.3, 0.15, 0.05, 3, 1), (1000, 0.3, 0.1, 0.01, 5, 1),
+LINEAR = [  # n, own, coupling, level, lags searched, lag of the link, further parents of the target
+    (100, 0.5, 0.30, 0.01, 1, 1, 0), (100, 0.0, 0.40, 0.01, 5, 3, 0), (100, 0.5, 0.35, 0.05, 5, 1, 0),
+    (150, 0.3, 0.30, 0.01, 5, 2, 1), (200, 0.5, 0.20, 0.01, 1, 1, 0), (200, 0.5, 0.25, 0.01, 5, 1, 0),
+    (200, 0.0, 0.25, 0.05, 5, 2, 0), (200, 0.8, 0.15, 0.05, 3, 1, 0), (300, 0.5, 0.15, 0.01, 1, 1, 0),
+    (300, 0.0, 0.20, 0.001, 1, 1, 0), (300, 0.0, 0.20, 0.01, 10, 7, 0), (300, 0.3, 0.25, 0.001, 5, 4, 2),
+    (500, 0.5, 0.12, 0.01, 5, 1, 0), (500, 0.0, 0.18, 0.01, 5, 5, 0), (500, 0.3, 0.15, 0.05, 3, 1, 1),
+    (500, 0.8, 0.10, 0.01, 5, 1, 0), (1000, 0.3, 0.10, 0.01, 5, 1, 0), (1000, 0.5, 0.10, 0.001, 5, 3, 0),
+    (1000, 0.5, 0.08, 0.01, 10, 6, 2), (2000, 0.5, 0.06, 0.01, 5, 1, 0),
+]  # fmt: skip
+REGRESSION = [  # n, own, coupling, level, lags searched, lag of the link
+    (60, 0.5, 0.35, 0.01, 1, 1), (200, 0.8, 0.12, 0.05, 1, 1), (500, 0.0, 0.15, 0.01, 5, 5),
+    (1000, 0.5, 0.08, 0.001, 1, 1),
 ]  # fmt: skip
 STATES = [  # n, states, concentration, level, seed
-    (100, 2, 2.0, 0.01, 3), (200, 2, 4.0, 0.05, 5), (400, 2, 6.0, 0.01, 8), (300, 3, 3.0, 0.01, 2),
-    (600, 3, 8.0, 0.05, 4), (1000, 3, 9.0, 0.01, 6),
+    (120, 2, 4.0, 0.05, 5), (120, 2, 6.0, 0.01, 8), (400, 3, 9.0, 0.01, 6),
 ]  # fmt: skip
-MAPS = [(60, 0.05), (80, 0.05), (100, 0.05), (140, 0.05)]  # n, level
-
-
-def found(series, level, lags=1):
-    """Whether a regression on b's last sample and a's best lag finds the link: F test, p times the lags."""
-    how = {"max_lag": lags} if lags > 1 else {}
-    test = em.significance(series, "a", "b", estimator=em.Gaussian(), embedding=em.Embedding(), n_surrogates=0, **how)
-    n = len(series) - lags
-    return lags * f_p_value(2 * n * test.value, 1, n, n - 3) <= level
+BINARY = [(200, 0.30, 0.2, 0.01, 1), (400, 0.25, 0.0, 0.01, 5)]  # n, link, own, level, lags searched
+MAPS = [("logistic", 100), ("logistic", 200), ("tent", 200)]  # map, n
+PILOT = 4000
 
 
 def truth(own, coupling, lag):
@@ -54,29 +51,41 @@ def truth(own, coupling, lag):
     return np.log(1 + coupling**2 * left) / 2
 
 
-def linear(repetitions):
-    for n, own, coupling, level, lags, lag in LINEAR:
+def linear(repetitions, first):
+    for n, own, coupling, level, lags, lag, others in LINEAR:
         te = truth(own, coupling, lag)
-        predicted = em.plan(te=te, samples=n, level=level, max_lag=lags).of(te)
+        predicted = em.plan(te=te, samples=n, level=level, max_lag=lags, parents=others, memory=own).of(te)
+        names = ["d", "e"][:others]
+        graph = ", ".join(f"{name}>b" for name in ["a", *names])
         hits = 0
-        for seed in range(repetitions):
+        for seed in range(first, first + repetitions):
+            series = em.simulate.var(graph, n=n, own=own, coupling=coupling, lags={("a", "b"): lag}, seed=seed)
+            hits += em.significance(series, "a", "b", given=names, max_lag=lags).p_value <= level
+        kind = f"linear, own {own}, lag {lag} of {lags}, {others} more parents"
+        yield kind, n, level, te, predicted, hits / repetitions
+
+
+def regression(repetitions, first):
+    for n, own, coupling, level, lags, lag in REGRESSION:
+        te = truth(own, coupling, lag)
+        predicted = em.plan(te=te, samples=n, level=level, max_lag=lags, test="linear").of(te)
+        how = {"estimator": em.Gaussian(), "embedding": em.Embedding(), "n_surrogates": 0, "max_lag": lags}
+        hits = 0
+        for seed in range(first, first + repetitions):
             series = em.simulate.var("a>b", n=n, own=own, coupling=coupling, lags=lag, seed=seed)
-            hits += found(series, level, lags)
-        yield f"linear, own {own}, lag {lag} of {lags}", n, level, te, predicted, hits / repetitions
+            hits += em.significance(series, "a", "b", **how).p_value <= level
+        yield f"one regression, own {own}, lag {lag} of {lags}", n, level, te, predicted, hits / repetitions
 
 
-def counted(repetitions):
+def counted(repetitions, first):
     for n, states, concentration, level, seed in STATES:
         # one table: a long recording is cut into many
-        series = em.simulate.markov(
-            "a>b", n=(n + 20) * repetitions, states=states, concentration=concentration, seed=seed
-        )
-        n_long = len(series) - 1
+        how = {"n": (n + 20) * repetitions, "states": states, "concentration": concentration}
+        series = em.simulate.markov("a>b", seed=first + seed, **how)
         dof = (states - 1) ** 2 * states
-        te = em.transfer_entropy(series, "a", "b", estimator=em.Discrete(), embedding=em.Embedding()) - dof / (
-            2 * n_long
-        )
-        predicted = em.plan(te=te, samples=n, level=level, states=states).of(te)
+        told = em.transfer_entropy(series, "a", "b", estimator=em.Discrete(), embedding=em.Embedding())
+        te = told - dof / (2 * (len(series) - 1))
+        predicted = em.plan(te=te, samples=n, level=level, states=states, max_lag=1).of(te)
         how = {"estimator": em.Discrete(), "embedding": em.Embedding(), "n_surrogates": 0}
         parts = [series.trials[0][k * (n + 20) : k * (n + 20) + n] for k in range(repetitions)]
         tests = (em.significance(series.with_trials([part]), "a", "b", **how) for part in parts)
@@ -84,28 +93,46 @@ def counted(repetitions):
         yield f"{states} states", n, level, te, predicted, hits / repetitions
 
 
-def mapped(repetitions):
-    how = {"map": "logistic", "noise": 0.05, "coupling": 0.03}
-    pilot = em.simulate.coupled_map("a>b", n=1000, seed=1, **how)
-    model = fit(pilot, pilot.truth)
-    estimator = em.Regression(features="quadratic")
-    for n, level in MAPS:
-        predicted = em.power(model, level=level, samples=[n], n=repetitions, estimator=estimator, n_surrogates=199)
-        row = predicted.table.iloc[0]
+def binary(repetitions, first):
+    """The probability of a 1 is .5, moved by the last states of both, which are -1/2 and 1/2, times link and own."""
+    for n, link, own, level, lags in BINARY:
+        cells = 0.5 + (np.array([-1, 1, -1, 1]) * link + np.array([-1, -1, 1, 1]) * own) / 2
+        told = np.array([p * np.log(p) + (1 - p) * np.log(1 - p) for p in cells])
+        pooled = 0.5 + np.array([-1, 1]) * own / 2
+        te = told.mean() - np.mean([p * np.log(p) + (1 - p) * np.log(1 - p) for p in pooled])
+        predicted = em.plan(te=te, samples=n, level=level, max_lag=lags, memory=0).of(te)
         hits = 0
-        for seed in range(repetitions):
-            series = em.simulate.coupled_map("a>b", n=n, seed=1000 + seed, **how)
-            test = {"estimator": estimator, "embedding": em.Embedding(), "n_surrogates": 199}
-            hits += em.significance(series, "a", "b", **test, seed=seed).p_value <= level
-        yield "maps, from a pilot", n, level, row.te, row.power, hits / repetitions
+        for seed in range(first, first + repetitions):
+            rng = np.random.default_rng([seed, 9])
+            a, u, b = rng.integers(0, 2, n), rng.random(n), np.zeros(n, int)
+            for t in range(1, n):
+                b[t] = u[t] < 0.5 + (a[t - 1] - 0.5) * link + (b[t - 1] - 0.5) * own
+            series = em.Series(np.column_stack([a, b]), names=["a", "b"])
+            hits += em.significance(series, "a", "b", max_lag=lags).p_value <= level
+        yield f"two states, default test, {lags} lags", n, level, te, predicted, hits / repetitions
+
+
+def mapped(repetitions, first):
+    """The pilot of each map and the recordings have different seeds."""
+    for kind, n in MAPS:
+        how = {"map": kind, "noise": 0.05, "coupling": 0.05}
+        pilot = em.simulate.coupled_map("a>b", n=PILOT, seed=first, **how)
+        predicted = em.power(fit(pilot, pilot.truth), samples=[n], n=repetitions, seed=first)
+        row, hits = predicted.table.iloc[0], 0
+        for seed in range(first + 1, first + 1 + repetitions):
+            series = em.simulate.coupled_map("a>b", n=n, seed=seed, **how)
+            hits += em.significance(series, "a", "b", max_lag=5).p_value <= predicted.level
+        yield f"{kind} map, from a pilot", n, predicted.level, row.te, row.power, hits / repetitions
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     repetitions = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    kinds = {"linear": linear, "regression": regression, "binary": binary, "states": counted, "maps": mapped}
     rows = []
-    for kind in (linear, counted, mapped):
-        for row in kind(repetitions):
+    for kind in sys.argv[3:] or kinds:
+        for row in kinds[kind](repetitions, first):
             rows.append((*row, row[4] - row[5]))
             print(*row, flush=True)
     frame = pd.DataFrame(rows, columns=["kind", "samples", "level", "te", "predicted", "simulated", "difference"])

@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import csv
 import faulthandler
+import inspect
 import io
 import json
 import os
@@ -235,6 +236,84 @@ def calls(rng: random.Random, folder: Path) -> Iterator[Try]:
         )
 
 
+def bases() -> list[tuple[Callable[..., Any], dict[str, Any]]]:
+    """Return the functions of the package, each with arguments that are right."""
+    other, events = em.simulate.var("a>b, b>c", n=120, seed=1), em.simulate.coupled_events("a>b", duration=40, seed=0)
+    network = em.infer(SERIES, max_lag=1)
+    model, one, ends = network.fit(SERIES), {"series": SERIES}, {"source": "a", "target": "b"}
+    plain, once = one | {"estimator": "gaussian"}, one | {"max_lag": 1}
+    found: list[tuple[Callable[..., Any], dict[str, Any]]] = [
+        (em.infer, once), (em.transfer_entropy, plain | ends), (em.te_matrix, plain),
+        (em.interval, one | ends | {"n": 4}),
+        (em.significance, plain | ends | {"n_surrogates": 9, "surrogate": em.Permute()}),
+        (em.stability, once | {"n": 2}),
+        (em.lag_profile, one | ends | {"max_lag": 2}), (em.windows, once | {"width": 60, "step": 30}),
+        (em.regimes, once),
+        (em.compare, {"first": SERIES, "second": other, "n_permutations": 3, "max_lag": 1}), (em.inspect, one),
+        (em.group, {"subjects": [SERIES, other], "max_lag": 1}), (em.score, one | {"graph": "a>b"}), (em.diagnose, one),
+        (em.parts, one | {"sources": ["a", "c"], "target": "b", "n_surrogates": 19}),
+        (em.plan, {"nodes": 3, "te": 0.05}),
+        (em.power, {"pilot": SERIES, "max_lag": 1}), (em.active_information, one | {"target": "b"}),
+        (em.cmi, {"x": SERIES["a"], "y": SERIES["b"], "z": SERIES["c"]}), (em.stochastic_interaction, plain),
+        (em.conditional_entropy, one | {"target": "b", "given": "a"}), (em.kl_divergence, plain | {"graph": "a>b"}),
+        (em.log_likelihood, plain | {"graph": "a>b"}), (em.instantaneous_dependence, plain), (em.choose_embedding, one),
+        (em.embedding_criteria, one), (em.Series, {"values": SERIES.values}), (SERIES.deseason, {"period": 12}),
+        (SERIES.difference, {}), (SERIES.detrend, {}), (SERIES.mask, {"rows": [1, 2]}),
+        (SERIES.discretise, {"levels": 3}),
+        (SERIES.select, {"nodes": ["a", "b"]}), (network.fit, one), (network.explain, ends),
+        (model.simulate, {"n": 20}),
+        (model.forecast, one | {"horizon": 3}), (model.effect, ends | {"change": 1.0, "horizon": 3}),
+        (model.skill, one),
+        (model.intervene, {"values": {"a": 2.0}, "horizon": 3}), (em.simulate.random_dag, {"n_nodes": 4}),
+        (em.simulate.coupled_events, {"graph": "a>b", "duration": 20}),
+        (em.simulate.coupled_flow, {"graph": "a>b", "n": 20}),
+        (em.Events, {"data": {"a": [1.0, 2, 3], "b": [2.0, 3.5]}, "duration": 10.0}), (em.Embedding, {}), (em.KSG, {}),
+        (em.Lags, {"lags": {("a", "b"): (1,)}}), (em.Kernel, {}), (em.Discrete, {}), (em.Regression, {}), (em.Tabu, {}),
+        (em.TEE, {"estimator": em.Gaussian(), "embedding": em.Embedding()}), (em.HillClimb, {}),
+        (em.infer, {"series": events}), (em.transfer_entropy, {"series": events} | ends),
+        (em.significance, {"series": events, "n_surrogates": 9} | ends),
+    ]  # fmt: skip
+    simulations = (em.simulate.var, em.simulate.coupled_map, em.simulate.boolean)
+    return found + [(simulation, {"graph": "a>b", "n": 50}) for simulation in simulations]
+
+
+def arguments(rng: random.Random, folder: Path) -> Iterator[Try]:
+    """Every function with right arguments but for one or two, which are something else."""
+    odd: list[Any] = [
+        *ODD,
+        (1, 2),
+        {"a": 1},
+        {"a": "b"},
+        {1: 2},
+        [np.nan],
+        {"a": ["b"]},
+        [["a"], ["b", "c"]],
+        1e-300,
+        1e300,
+    ]
+    odd += ["a,b", SERIES, pd.Series([1.0, 2, 3]), pd.DataFrame({"a": [1.0, 2]}), lambda *given: None, set(), range(3)]
+    odd += [
+        1 + 2j,
+        np.array(5),
+        np.array([]),
+        pd.NaT,
+        np.datetime64("2020-01-01"),
+        "x" * 5000,
+        em.KSG(),
+        em.Embedding(),
+    ]
+    functions, further = bases(), [name for name in inspect.signature(em.infer).parameters if name != "series"]
+    while True:
+        function, right = rng.choice(functions)
+        known = inspect.signature(function).parameters.values()
+        names = [one.name for one in known if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
+        names += further if function in (em.compare, em.group, em.stability, em.windows, em.regimes) else []
+        wrong = {rng.choice(names): rng.choice(odd) for _ in range(rng.choice([1, 1, 2])) if names}
+        for name in ("n_jobs", "burn_in", "progress", "command", "map"):  # hundreds of workers, hours, functions
+            wrong.pop(name, None)
+        yield lambda function=function, given=right | wrong: repr(function(**given))
+
+
 def _only(how: dict[str, Any], *words: str) -> dict[str, Any]:
     return {word: how[word] for word in ("estimator", *words) if word in how}
 
@@ -325,8 +404,9 @@ def lines(rng: random.Random, folder: Path) -> Iterator[Try]:
 
 
 KINDS: dict[str, tuple[Callable[[random.Random, Path], Iterator[Try]], float]] = {
-    "files of ten formats": (readers, 0.45), "networks as JSON, loaded and used": (networks, 0.1),
-    "stores": (stores, 0.1), "calls with odd data and options": (calls, 0.1), "graphs": (graphs, 0.15),
+    "files of ten formats": (readers, 0.4), "networks as JSON, loaded and used": (networks, 0.1),
+    "stores": (stores, 0.1), "calls with odd data and options": (calls, 0.1),
+    "arguments of another type": (arguments, 0.1), "graphs": (graphs, 0.1),
     "tables of events": (events, 0.05), "command lines": (lines, 0.05),
 }  # fmt: skip
 

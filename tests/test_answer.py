@@ -181,12 +181,16 @@ def test_works_of_the_default_run_are_listed():
     assert "journal = {Biometrika}" in bib
 
 
-def test_power_is_told_at_the_level_of_the_run():
+def test_what_would_be_found_is_said_at_the_level_of_the_run():
     series = em.simulate.var("a>b", n=300, seed=0)
     strict, loose = (em.infer(series, level=level) for level in (0.001, 0.02))
     assert em.power(loose).level == 0.02
     named = em.infer(series, score=em.TEA(embedding=em.Embedding(), alpha=0.95))
     assert em.power(named).level == pytest.approx(0.05)
+    unknown = networks.three(options={})
+    assert em.power(unknown).level == 0.01
+    for network in (named, unknown):
+        assert f"links of {em.power(network).smallest:.2g} nats" in answer.reach(network)
     smallest = [float(re.search(r"links of ([\d.]+) nats", answer.reach(net))[1]) for net in (strict, loose)]
     assert smallest[0] > smallest[1]
 

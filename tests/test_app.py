@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -87,7 +88,7 @@ EXAMPLES = {
     "max_parents": "2", "search": "exact", "screen": "no", "require": ["a:b"], "forbid": ["b:a"],
     "tiers": "a | b", "bootstrap": "2", "n_jobs": "2", "seed": "5",
     "events": True, "node": "unit", "duration": "60", "mend": ["sort", "outside"], "target_history": "2",
-    "source_history": "2",
+    "source_history": "2", "dims": "trial,node,time", "drop_constant": True, "resample": "1.5",
 }  # fmt: skip
 READ_AS = {"columns": ["a,b"], "context": ["a"], "header": True, "units": False, "transpose": False, "screen": False}
 
@@ -235,6 +236,14 @@ READINGS = {
         "\n".join(",".join(f"{np.sin(i * j):.3f}" for i in range(1, 60)) for j in (1, 2)),
         {"transpose": "yes", "header": "no"}, lambda s: s["facts"]["nodes"] == 2,
     ),
+    "drop_constant": (
+        "a,b,c\n" + "\n".join(f"{np.sin(i):.3f},5,{np.cos(i * i):.3f}" for i in range(60)), {"drop_constant": True},
+        lambda s: [n["name"] for n in s["nodes"]] == ["a", "c"],
+    ),
+    "resample": (
+        "time,a,b\n" + "\n".join(f"{i + i % 3 / 5:.1f},{np.sin(i):.3f},{np.cos(i * i):.3f}" for i in range(60)),
+        {"resample": "2"}, lambda s: s["facts"]["step"] == "2",
+    ),
     "dt": (PLAIN, {"dt": "0.5"}, lambda s: s["facts"]["step"] == "0.5"),
     "sfreq": (PLAIN, {"sfreq": "250"}, lambda s: s["facts"]["step"] == "0.004"),
 }  # fmt: skip
@@ -256,12 +265,18 @@ def test_every_word_of_reading_changes_what_is_read(name, tmp_path):
     assert not same or name in FOUND
 
 
-@pytest.mark.parametrize("name", ["variable", "sheet"])
+@pytest.mark.parametrize("name", ["variable", "sheet", "dims"])
 def test_one_of_several_arrays_or_sheets(name, tmp_path):
     rng = np.random.default_rng(0)
     if name == "variable":
         path = tmp_path / "two.npz"
         np.savez(path, x=rng.normal(size=(50, 2)), y=rng.normal(size=(40, 3)))
+    elif name == "dims":
+        path = tmp_path / "cube.npy"
+        np.save(path, rng.normal(size=(5, 3, 40)))
+        found = Reader().look(str(path), {"dims": "trial,node,time"})
+        assert (found["facts"]["nodes"], found["facts"]["samples"], found["facts"]["trials"]) == (3, 200, 5)
+        return
     else:
         path = tmp_path / "two.xlsx"
         with pd.ExcelWriter(path) as book:
@@ -324,7 +339,7 @@ def test_what_misleads_is_repaired_by_its_switch(kind, tmp_path):
     assert changed or kind in ("sentinel", "synchronisation")
 
 
-@pytest.mark.parametrize(("kind", "name"), [("gaps", "missing"), ("constant", "columns"), ("copy", "columns")])
+@pytest.mark.parametrize(("kind", "name"), [("gaps", "missing"), ("constant", "drop_constant"), ("copy", "columns")])
 def test_what_cannot_be_read_says_what_would_help(kind, name, tmp_path):
     path = tmp_path / "rec.csv"
     troubled(kind).to_csv(path, index=False)
@@ -337,6 +352,37 @@ def test_what_cannot_be_read_says_what_would_help(kind, name, tmp_path):
     assert found["names"] == after["names"]
     if kind == "gaps":
         assert [one["nodes"] for one in after["badges"] if one["kind"] == "gaps"] == [["b"]]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_offered_first_leads_to_a_recording_whatever_comes_together(seed, tmp_path):
+    """Several faults in one table: the first switch of each message is taken until there is a recording."""
+    rng = random.Random(seed)
+    table, faults = troubled("none"), rng.sample(["gaps", "constant", "copy", "date", "newest", "word", "percent"], 4)
+    if "gaps" in faults:
+        table.loc[20:24, "b"] = np.nan
+    if "constant" in faults:
+        table.insert(0, "dead", 1.0)
+    if "copy" in faults:
+        table["twin"] = table["a"]
+    if "word" in faults:
+        table["c"] = table["c"].astype(object)
+        table.loc[7, "c"] = "?"
+    if "percent" in faults:
+        table["rate"] = [f"{value:.2f}%" for value in table["a"] ** 2]
+    if {"date", "newest"} & {*faults}:
+        table.insert(1, "date", pd.date_range("2020-01-01", periods=len(table)))
+    if "newest" in faults:
+        table = table[::-1]
+    path, reader, values, said = tmp_path / "rec.csv", Reader(), {}, []
+    table.to_csv(path, index=False)
+    while "error" in (found := reader.look(str(path), values)):
+        said.append(found["error"])
+        assert len(said) < 8, said
+        assert found["fixes"], said
+        values = values | {found["fixes"][0]["name"]: found["fixes"][0]["value"]}
+    assert {"a", "b"} <= {node["name"] for node in found["nodes"]} <= {"a", "b", "c", "twin", "rate"}
+    assert found["facts"]["samples"] == len(table)
 
 
 def test_names_that_cannot_be_seen_or_hold_markup_come_as_text(tmp_path):

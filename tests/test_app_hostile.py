@@ -167,7 +167,9 @@ def test_a_large_file_is_looked_at_within_three_seconds_in_little_memory(served,
     assert sum(memory) < 400 + 70_000 * 8 * 8 / 2**20
 
 
-def test_a_hangup_ends_the_page_and_its_folder(served):
-    served.process.send_signal(signal.SIGHUP)
+@pytest.mark.parametrize("name", ["SIGHUP", "SIGTERM", "SIGINT"])
+def test_a_signal_ends_the_page_and_its_folder(served, name):
+    """At once after the address is printed, too."""
+    served.process.send_signal(getattr(signal, name))
     assert served.process.wait(20) == 0
     assert served.left == []

@@ -12,6 +12,7 @@ import time
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -345,6 +346,48 @@ def test_what_cannot_be_used_is_set_right_by_a_click(screen, tmp_path, kind):
     assert screen.page.locator("#go").is_enabled()
 
 
+def test_several_faults_are_set_right_one_after_the_other(screen, tmp_path):
+    table = troubled("gaps").assign(dead=1.0, twin=lambda one: one["a"])
+    table.insert(0, "date", pd.date_range("2020-01-01", periods=len(table)))
+    table[::-1].to_csv(tmp_path / "rec.csv", index=False)
+    screen.open(tmp_path / "rec.csv")
+    said = set()
+    while screen.page.locator("#go").is_disabled():
+        said.add(screen.text("#recording .note"))
+        assert screen.page.locator(".list input").first.is_enabled()
+        command = screen.text("[data-lines='Command line']")
+        screen.page.locator(".fixes button").first.click()
+        screen.page.wait_for_function(
+            "line => document.querySelector(\"[data-lines='Command line']\").textContent !== line", arg=command
+        )
+        screen.looked()
+    assert len(said) == 4
+    assert screen.page.locator(".list li:not(.left) b").all_inner_texts() == ["a", "b", "c"]
+    screen.run(**QUICK)
+    screen.done()
+
+
+def test_a_column_is_left_out_while_the_recording_cannot_be_used(screen, tmp_path):
+    troubled("constant").to_csv(tmp_path / "rec.csv", index=False)
+    screen.open(tmp_path / "rec.csv")
+    assert screen.page.locator("#go").is_disabled()
+    screen.page.get_by_label("Use b").uncheck()
+    screen.page.wait_for_selector("#recording .note", state="detached")
+    assert screen.page.locator(".list .left").inner_text().split() == ["b", "left", "out"]
+
+
+@pytest.mark.parametrize("dims", ["trial,node,time", "node,trial,time"])
+def test_axes_of_an_array_are_named_by_a_click(screen, tmp_path, dims):
+    np.save(tmp_path / "cube.npy", np.random.default_rng(0).normal(size=(8, 5, 80)))
+    screen.open(tmp_path / "cube.npy")
+    if dims == "trial,node,time":
+        assert "8 trials" in screen.text("#recording .note")
+    screen.set("dims", dims)
+    trials, nodes = (8, 5) if dims.startswith("trial") else (5, 8)
+    assert screen.text(".facts").split("\n")[:2] == [f"{nodes} nodes", f"{80 * trials} samples"]
+    assert screen.page.locator("#go").is_enabled()
+
+
 def test_nodes_are_left_out_and_taken_back(screen, recording):
     screen.open(recording)
     screen.page.get_by_label("Use b").uncheck()
@@ -460,11 +503,22 @@ def test_several_runs_stand_side_by_side(screen, recording):
     screen.run(max_lag="1")
     screen.done()
     assert screen.page.locator("#tabs .done").count() == 2
+    screen.page.locator("[data-view=repeat]").click()
+    screen.page.locator("#tabs .open").click()
+    screen.page.locator("[data-name=gas-furnace]").click()
+    screen.looked()
+    screen.run()
+    screen.done()  # a new run opens on its report, whatever was shown of the last one
+    screen.page.locator("#tabs .file").first.click()
+    screen.looked()
+    screen.run(max_lag="3")
+    screen.done()
     screen.page.locator("#tabs .both").click()
     frame = screen.page.frame_locator("#compare iframe")
     frame.locator(".sides svg").first.wait_for(timeout=30_000)
     assert frame.locator(".sides figure").count() == 2
-    screen.page.locator("#compare input").first.uncheck()
+    assert frame.locator(".sides figcaption").all_inner_texts() == ["rec 2", "rec 3"]
+    screen.page.locator("#compare input").nth(1).uncheck()
     assert "two runs or more" in screen.text("#compare")
 
 

@@ -844,10 +844,10 @@ def test_theiler_window_is_said():
 
 
 def test_samples_limit_the_parents():
-    assert em.Gaussian().bearable_parents(1000, (1, 2), (0, 0)) == (49, "1000 samples bear 10 per coefficient")
-    assert em.Discrete().bearable_parents(1000, (1, 1), (2, 3)) == (4, "1000 samples bear 3 per joint state")
-    assert em.KSG().bearable_parents(1000, (2, 3), (0, 0)) == (2, "joint dimension at most 10")
-    assert em.KSG().bearable_parents(1000, (9, 3), (0, 0))[0] == 1
+    assert em.Gaussian().max_parents_for(1000, (1, 2), (0, 0)) == (49, "1000 samples allow 10 per coefficient")
+    assert em.Discrete().max_parents_for(1000, (1, 1), (2, 3)) == (4, "1000 samples allow 3 per joint state")
+    assert em.KSG().max_parents_for(1000, (2, 3), (0, 0)) == (2, "joint dimension at most 10")
+    assert em.KSG().max_parents_for(1000, (9, 3), (0, 0))[0] == 1
 
 
 @pytest.mark.parametrize("estimator", [em.KSG(), em.KSG(residual="linear"), em.Gaussian()], ids=brief)

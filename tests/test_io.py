@@ -340,7 +340,7 @@ BAD_TEXT = {
     "two times": (lines("date,time,a", "1,1,5", "2,2,6", "3,3,8"), {}, "date, time all look like times"),
     "no date": (lines("date,a", "2020-01-01,1", "2020-02-40,2", "2020-03-01,5"), {}, "line 3, column date"),
     "no even grid": (lines("time,a", "0,1", "1,2", "2,7", "4.5,3"), {"missing": "drop"}, "no even grid"),
-    "only time": (lines("time", "1", "2", "3"), {}, "no column is left for nodes"),
+    "only time": (lines("time", "1", "2", "3"), {}, "no column remains for nodes"),
     "names too few": (lines(*ROWS), {"names": ["a"]}, "has 3 columns but 1 names"),
     "variable of a csv": (
         lines("a,b,c", *ROWS),

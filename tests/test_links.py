@@ -256,6 +256,29 @@ def test_constraints_give_power(chain):
     assert q[0] < q[1]
 
 
+def test_the_level_of_a_large_network_is_raised_where_that_adds_few_false_links():
+    rng = np.random.default_rng(3)
+    truth = {
+        f"n{i:02}": [f"n{j:02}" for j in rng.choice(np.delete(np.arange(30), i), 4, replace=False)] for i in range(30)
+    }
+    weak = em.simulate.var(truth, n=700, coupling=0.12, seed=3)
+    network = em.infer(weak)
+    level = {what: (value, why) for what, value, why in network.choices}["level"]
+    assert "raised from 0.00115" in level[1]
+    assert float(level[0]) > 1 / 870
+    fixed = em.infer(weak, level=1 / 870)
+    true = {(s, t) for t, some in truth.items() for s in some}
+    assert len({*network} & true) > len({*fixed} & true)
+    assert len({*network} - true) <= 0.1 * len(network)
+
+
+def test_the_level_of_a_large_network_without_links_is_not_raised():
+    noise = np.random.default_rng(4).normal(size=(400, 30))
+    for values in (noise, np.cumsum(noise, axis=0)):
+        why = next(reason for what, _, reason in em.infer(em.Series(values)).choices if what == "level")
+        assert "raised" not in why
+
+
 def test_false_discovery_rate_keeps_by_q(chain):
     net = em.infer(chain, fdr=0.05)
     assert (net.edges.q_value <= 0.05).all()
@@ -386,16 +409,15 @@ def test_a_shared_period_is_no_long_lag():
 def test_the_page_names_the_constants_of_the_code():
     from pathlib import Path
 
+    from enmesh.links import functions, known, ladder, together
     from enmesh.links import horizon as scan
-    from enmesh.links import known, ladder, selection, together
 
     page = (Path(__file__).parents[1] / "docs" / "defaults.md").read_text(encoding="utf-8")
     rows = {row.split(" | ")[0].strip("| "): row.split(" | ")[1] for row in page.splitlines() if row.startswith("| ")}
     for words, value in {
-        "lagged variables that are known, at most": selection.MOST,
         "functions of a model, at most": known.LARGEST,
         "sources whose products with a further one are features, at most": known.PARTNERS,
-        "functions of the residual, and of the source in the full regression": known.FUNCTIONS,
+        "functions of a variable, and of a residual": functions.FUNCTIONS,
         "correlation of a far lag, as a multiple of that at all other lags": scan.ALONE,
         "circular shifts": ladder.SHIFTS,
         "lagged variables of which products are formed, at most": together.MOST,

@@ -1,6 +1,7 @@
 """Models of networks: fit, forecast, simulate, effects, interventions, skill."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 
 import enmesh as em
 from enmesh.model import Model, fit
+from enmesh.model.bases import KINDS
 
 A = np.array([[0.5, 0.0, 0.0], [0.4, 0.5, 0.0], [0.0, 0.4, 0.5]])
 CHAIN = {"a": (), "b": ("a",), "c": ("b",)}
@@ -288,7 +290,35 @@ def test_results_draw_and_show_themselves(kind, linear, tmp_path):
     assert "<svg" in found._repr_html_() or "<img" in found._repr_html_()
     assert repr(found)
     if kind in ("effect", "intervene"):
-        assert "This assumes:" in repr(found)
+        for shown in (repr(found), found._repr_html_()):
+            assert "This assumes:" in shown
+            assert all(one in shown for one in found.assumptions)
+
+
+def test_limits_hold_the_doubt_about_the_basis():
+    rng = np.random.default_rng(4)
+    a, e = rng.standard_normal((2, 400))
+    b = np.r_[0.0, np.sin(2 * a[:-1]) + 0.5 * e[1:]]
+    series = em.Series(np.column_stack([a, b]), names=["a", "b"])
+    chosen = fit(series, {"b": ["a"]}, basis="linear")
+    given = fit(series, {"b": ["a"]}, own_past=0, basis="linear")
+    assert {node.basis.kind for node in chosen.richer.values()} == {"linear"}  # of what is given nothing is doubted
+    assert given.richer == {}
+    free = fit(series, {"b": ["a"]})
+    kinds = list(KINDS)
+    for i, node in free.nodes.items():
+        assert free.richer[i].own == node.own + 1
+        assert kinds.index(free.richer[i].basis.kind) == min(kinds.index(node.basis.kind) + 1, len(kinds) - 1)
+    forced = replace(given, richer=fit(series, {"b": ["a"]}, own_past=0, basis="spline").nodes)
+    narrow, wide = (one.effect("a", "b", change=1.0, horizon=1) for one in (given, forced))
+    truth = np.mean(np.sin(2 * (a + 1.0)) - np.sin(2 * a))
+    assert not narrow.low[1] < truth < narrow.high[1]  # a line cannot
+    assert wide.low[1] < truth < wide.high[1]
+
+
+def test_a_value_far_outside_the_data_is_said(maps):
+    with pytest.warns(em.HazardWarning, match=r"the changed values of a lie far outside the data"):
+        maps.intervene({"a": 3.0}, horizon=2)
 
 
 @pytest.mark.slow

@@ -185,7 +185,7 @@ def test_mappings_and_columns_of_pandas():
 
 def test_names_that_cannot_be_seen_are_refused_and_others_shown_escaped():
     for name in ("\u200b", "", " ", "\x1b"):
-        with pytest.raises(em.InputError, match="the name of column 2 cannot be seen"):
+        with pytest.raises(em.InputError, match="column 2 has no visible name"):
             em.Series(VALUES, names=["a", name])
     series = em.Series(VALUES, names=["a", "b\x1b[31m\u200b\n"])
     assert repr(series) == r"Series(2 nodes: a, b\x1b[31m\u200b\n; 1 trial of 40 samples; dt=1)"

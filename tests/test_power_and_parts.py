@@ -38,7 +38,7 @@ def test_no_link_is_found_at_the_level():
     linear = {"samples": 100, "test": "linear"}
     assert em.plan(level=0.01, **linear).of(1e-12) == pytest.approx(0.01, abs=1e-6)
     assert em.plan(level=0.01, max_lag=5, **linear).of(1e-12) == pytest.approx(0.002, abs=1e-6)
-    assert em.plan(level=0.05, states=3, max_lag=1, **linear).of(1e-12) == pytest.approx(0.05, abs=1e-6)
+    assert em.plan(level=0.05, states=3, samples=100).of(1e-12) == pytest.approx(0.05, abs=1e-6)
     assert 0.02 < em.plan(level=0.05, samples=100).of(1e-12) <= 0.055  # shifts make it careful
 
 
@@ -83,6 +83,20 @@ def test_power_of_a_recording_and_of_a_network():
     assert em.power(em.infer(series)).smallest == pytest.approx(found.smallest, rel=0.1)
     two = em.power(em.Series([series.values[:150], series.values[150:]], names=series.names))
     assert two.used_samples == 290
+
+
+def test_states_are_asked_about_as_their_test_sees_them():
+    series = em.simulate.markov("a>b", n=500, states=3, seed=6)
+    assert em.power(series).smallest == em.plan(samples=500).smallest  # `infer` takes states for numbers
+    counted = em.power(em.infer(series, estimator="discrete", max_lag=1))
+    assert counted.smallest == em.plan(samples=500, states=3).smallest
+    assert "500 samples links of at least" in counted.sentence
+    for ask, said in (
+        (lambda: em.plan(te=0.1, states=2, test="linear"), "goes with test='counting'"),
+        (lambda: em.power(em.simulate.var("a>b", n=50), test="counting"), "counting needs states throughout"),
+    ):
+        with pytest.raises(em.InputError, match=said):
+            ask()
 
 
 def test_power_from_a_pilot():

@@ -1,6 +1,7 @@
 """What the README shows runs as it stands."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,3 +27,14 @@ def test_links_lead_somewhere():
         for link in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             drawn = link.startswith(f"_gallery/{page.stem}/") and f'"{Path(link).name}"' in page.read_text()
             assert link.startswith("http") or drawn or (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_the_numbers_are_those_of_the_pages():
+    sys.path.insert(0, str(ROOT / "tools"))
+    from readme_numbers import filled
+
+    assert filled(README) == README, "run: python tools/readme_numbers.py"
+
+
+def test_it_fits_on_a_screen_and_a_half():
+    assert len(README.splitlines()) <= 90

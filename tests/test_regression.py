@@ -208,7 +208,7 @@ def test_few_samples_are_warned_of_then_refused():
             warnings.simplefilter("ignore")
             with pytest.raises(em.InputError, match=r"too few samples: 41 for 45 coefficients; .* features='linear'"):
                 scorer.family_score(1, (0,))
-    assert em.Regression().bearable_parents(300, (1, 2), (0, 0)) == (2, "300 samples bear 10 per feature")
+    assert em.Regression().max_parents_for(300, (1, 2), (0, 0)) == (2, "300 samples allow 10 per feature")
 
 
 def test_the_exact_search_goes_on_with_more_features_than_samples():

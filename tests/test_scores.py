@@ -324,7 +324,7 @@ def test_bounds_hold_for_every_set():
         ),
         (
             lambda: em.TEA(estimator=em.Regression(), null="ess"),
-            "null='ess' is for lines; with curves use null='shift'",
+            "null='ess' is for linear regressions; use null='shift' with features",
         ),
         (lambda: em.TEE(penalty="sum"), "penalty='sum' is not known; use 'sequential' or 'collective'"),
         (

@@ -140,7 +140,7 @@ def test_missing_values_drop_every_window_that_touches_one():
     values = GOOD.copy()
     values[10, 0] = np.nan
     series = em.Series(values, names="abc", missing="drop")
-    with pytest.warns(em.HazardWarning, match=r"missing='drop': 45 of 48 windows have no missing value and are used"):
+    with pytest.warns(em.HazardWarning, match=r"missing or masked values: 45 of 48 windows have none and are used"):
         te = em.transfer_entropy(series, "b", "c", estimator=em.Gaussian(), embedding=em.Embedding(dim=2))
     halves = em.Series([GOOD[:10], GOOD[11:]], names="abc")
     whole = em.transfer_entropy(halves, "b", "c", estimator=em.Gaussian(), embedding=em.Embedding(dim=2))

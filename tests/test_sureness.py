@@ -346,7 +346,7 @@ def test_the_test_across_subjects_keeps_its_level():
 def test_groups_that_cannot_be(chain):
     with pytest.raises(em.InputError, match="at least 2 subjects"):
         em.group([chain])
-    with pytest.raises(em.InputError, match="recording 2 and the first do not share d"):
+    with pytest.raises(em.InputError, match="recording 2 and the first differ in the nodes d"):
         pooled([chain, em.simulate.var("a>b, b>c, d", n=100)])
 
 
@@ -493,8 +493,8 @@ def test_the_command_compares_groups(subject_files, paired, capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["r0.csv"], "1 files: which are to be compared with which"),
-        (["r0.csv", "r1.csv", "r2.csv"], "3 files: which are to be compared with which"),
+        (["r0.csv"], "1 file cannot be compared; give two recordings"),
+        (["r0.csv", "r1.csv", "r2.csv"], "3 files cannot be compared; give two recordings"),
         (["r0.csv", "vs", "r1.csv", "r2.csv"], "1 and 2 recordings; give one on each side, or at least 2"),
         (["vs", "r1.csv", "r2.csv"], "0 and 2 recordings"),
         (["a.csv", "vs", "b.csv", "vs", "c.csv"], "vs more than once"),

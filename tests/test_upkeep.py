@@ -36,12 +36,18 @@ def test_extras_that_name_others_are_followed():
 
 
 def test_the_version_is_one_line():
-    """Releases are named in one place; the changelog's newest entry is this version or the next one."""
+    """The code names it once; the changelog's newest release and what is cited have the same version and date."""
     assert PROJECT["dynamic"] == ["version"]
     assert "version" not in PROJECT
-    newest = re.search(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
-    assert newest[1] in (enmesh.__version__, "Unreleased")
-    for name in ("CITATION.cff", "codemeta.json", ".zenodo.json", "conda/recipe.yaml"):
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    released = re.findall(r"^## \[(\d.*?)\] - (\d{4}-\d\d-\d\d)$", text, re.M)
+    assert released[0][0] == enmesh.__version__
+    kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert set(re.findall(r"^### (.+)$", text, re.M)) <= kinds
+    for name in ("CITATION.cff", "codemeta.json"):
+        cited = re.findall(r"^\W*(?:version|date\S+)\W+([\d.-]+)", (ROOT / name).read_text(encoding="utf-8"), re.M)
+        assert tuple(cited) == released[0], name
+    for name in (".zenodo.json", "conda/recipe.yaml"):
         assert enmesh.__version__ not in (ROOT / name).read_text(encoding="utf-8"), name
 
 
@@ -63,22 +69,10 @@ def test_yaml_can_be_read(name):
 
 # --- imports ------------------------------------------------------------------------------------------------
 
-# From the lowest to the highest, as ARCHITECTURE.md says; the longest name that fits counts.
-ORDER = (
-    ("errors", "options", "late", "tasks", "compiled"),
-    ("methods",),
-    ("data", "neighbours", "surrogates", "draw", "exchange", "search", "events.events", "events.sources"),
-    ("estimators", "embedding", "simulate", "events.point_process", "events.kernels"),
-    ("measures", "datasets"),
-    ("significance", "links"),
-    ("within", "embedding.nonuniform", "te_matrix", "lag_profile", "explain", "events"),
-    ("scores",),
-    ("inference", "events.scorer"),
-    ("events.infer", "model", "inspection", "sklearn"),
-    ("sureness",),
-    ("cli",),
-    ("app",),
-)
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+# From the lowest to the highest; the longest name that fits counts.
+PICTURE = re.search(r"```\n(app\n.*?)```", ARCHITECTURE, re.S)
+ORDER = [line.split() for line in reversed(PICTURE[1].splitlines())]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 
 
@@ -106,6 +100,29 @@ def test_imports_go_down_only():
             continue
         upward += [(module, other) for other in top_imports(path) if rank_of(other) > rank_of(module)]
     assert not upward
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_recording_passes_the_functions_that_are_listed(tmp_path):
+    """In the order of their first calls."""
+    file, root, called = tmp_path / "recording.csv", str(Path(enmesh.__file__).parent), dict[str, None]()
+    enmesh.simulate.var("a>b, b>c", n=300, seed=0).to_csv(file)
+
+    def note(frame, event, _):
+        code = frame.f_code
+        if event == "call" and code.co_filename.startswith(root):
+            module = ".".join(Path(code.co_filename).relative_to(root).with_suffix("").parts)
+            called.setdefault(f"{module.removesuffix('.__init__')}.{code.co_qualname}")
+
+    sys.setprofile(note)
+    try:
+        enmesh.infer(enmesh.read(file)).plot(tmp_path / "network.png")
+    finally:
+        sys.setprofile(None)
+    walk = ARCHITECTURE.split("## One sample, from file to arrow")[1].split("takes the path of the paper")[0]
+    hops = re.findall(r"^\d+\. `([\w.]+)`", walk, re.M)
+    assert 20 <= len(hops) <= 25
+    assert [name for name in called if name in hops] == hops
 
 
 def test_the_library_does_not_load_the_experiments():
@@ -161,6 +178,15 @@ def test_the_workflows_test_the_pythons_that_are_promised():
     assert flows["release"]["jobs"]["publish"]["permissions"] == {"id-token": "write"}
 
 
+def test_the_badges_say_what_the_package_says():
+    promised = [one.rsplit(" ", 1)[1] for one in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", one)]
+    told = f"Python {', '.join(promised)}; {PROJECT['license']}; typed"
+    drawn = (ROOT / "docs" / "_static" / "badges.svg").read_text(encoding="utf-8")
+    assert f'aria-label="{told}"' in drawn
+    assert f">{' | '.join(promised)}<" in drawn
+    assert f"![{told}](docs/_static/badges.svg)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", ["enmesh.sbatch", "enmesh.yaml"])
 def test_templates_of_clusters_parse_and_ask_for_options_that_are_there(name, shell):
     text = (ROOT / "docs" / "cluster" / name).read_text(encoding="utf-8")
@@ -188,3 +214,30 @@ def test_the_paper_has_the_numbers_of_the_docs_and_is_short():
     assert len(re.sub(r"[|#*`\[\]@]", " ", body).split()) < 1000
     cited = set(re.findall(r"@([a-z]+\d{4})", body))
     assert cited == set(re.findall(r"^@\w+\{(\w+),", (PAPER.parent / "paper.bib").read_text(), re.M))
+
+
+def test_a_file_is_at_most_25_calls_from_the_test_of_a_link(tmp_path):
+    """ARCHITECTURE.md: the test of a link lies no deeper than 25 calls."""
+    path = tmp_path / "walk.csv"
+    enmesh.simulate.var("a>b, b>c", n=310, seed=5).to_csv(path)
+    package = Path(enmesh.__file__).parent
+    deepest: list[str] = []
+
+    def follow(frame, event, _):
+        nonlocal deepest
+        if event != "call" or frame.f_code.co_name != "wilks_p":
+            return
+        calls = []
+        while frame:
+            place = Path(frame.f_code.co_filename)
+            if place.is_relative_to(package) and not frame.f_code.co_name.startswith("<"):
+                calls.append(".".join(place.relative_to(package).with_suffix("").parts))
+            frame = frame.f_back
+        deepest = max(deepest, calls, key=len)
+
+    sys.setprofile(follow)
+    try:
+        assert ("a", "b") in enmesh.infer(path, progress=False)
+    finally:
+        sys.setprofile(None)
+    assert 10 < len(deepest) <= 25

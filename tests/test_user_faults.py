@@ -342,7 +342,7 @@ def test_fault_21_a_name_that_cannot_be_seen_is_refused_before_the_work(run):
     DRIVEN.rename(columns={"a": "\u200b"}).to_csv("data.csv", index=False)
     code, _, err = run(INFER)
     assert code == 2
-    assert r"data.csv: the name of column 1 cannot be seen ('\u200b'); give it another" in err
+    assert r"data.csv: column 1 has no visible name ('\u200b'); rename it" in err
 
 
 def test_fault_21_terminals_without_unicode(tmp_path):

@@ -563,4 +563,4 @@ def test_c_short_help_folders_of_runs_and_full_disks(run, tmp_path, monkeypatch)
     monkeypatch.setattr("enmesh.cli.results.write_results", full)
     code, _, err = run("infer data.csv --estimator gaussian --dim 1 --out q --quiet")
     assert code == 1
-    assert err.splitlines()[-1].startswith("enmesh: no space is left on the disk; make room and run again")
+    assert err.splitlines()[-1].startswith("enmesh: the disk is full; make room and run again")

@@ -1,6 +1,7 @@
 """What went wrong for new users and under attack in the fourth round, each fault with its number."""
 
 import contextlib
+import doctest
 import io
 import json
 import os
@@ -21,6 +22,7 @@ from enmesh.data.sources import write_whole
 from enmesh.inference.store import Store, runs
 from enmesh.inference.work import Question
 from enmesh.tasks import run as run_task
+from tests import test_pages
 
 N = 120
 RNG = np.random.default_rng(5)
@@ -579,6 +581,23 @@ def test_b10_odd_arguments_are_refused_or_taken(network):
         em.score(SERIES, np.eye(2), PLAIN)
 
 
+def test_b11_numbers_of_numpy_are_taken_and_words_for_switches_are_not(network):
+    for number in (np.float32(0.05), np.float64(0.05)):
+        assert em.infer(SERIES, level=number, max_lag=1) == em.infer(SERIES, level=float(number), max_lag=1)
+    with pytest.warns(em.HazardWarning, match="give level=0.05"):
+        em.infer(SERIES, alpha=np.float32(0.95), max_lag=1)
+    assert em.infer(SERIES, score=PLAIN, max_parents=np.int64(1)).names == SERIES.names
+    assert em.infer(SERIES, score=PLAIN, acyclic=np.bool_(True)).names == SERIES.names
+    for call in (em.transfer_entropy, em.te_matrix, em.active_information):
+        how = {em.transfer_entropy: {"source": "a", "target": "b", "local": "no"}, em.te_matrix: {"conditional": "no"}}
+        with pytest.raises(em.InputError, match="='no' is not possible; give True or False"):
+            call(SERIES, **how.get(call, {"target": "b", "local": "no"}))
+    for word in ("acyclic", "within_sample", "progress"):
+        for wrong in ("no", "yes", 2, []):
+            with pytest.raises(em.InputError, match=f"{word}="):
+                em.infer(SERIES, score=PLAIN, **{word: wrong})
+
+
 def test_b12_networks_are_no_recordings(network):
     with pytest.raises(em.InputError, match="this is a network, not a recording"):
         em.compare(network, network)
@@ -884,11 +903,14 @@ def test_b8_progress_never_counts_more_than_there_is(how):
     assert all(total is None or done <= total for done, total, _ in seen), seen
 
 
-def test_b14_numbers_of_the_pages_are_computed():
-    """tests/test_pages.py runs each block of docs/ and compares what it prints; each page with code is among them."""
-    from tests import test_pages
-
-    assert "defaults" in {page.stem for page in test_pages.PAGES}
+def test_b14_numbers_of_the_page_of_defaults_are_those_that_are_printed():
+    """To the last digit: tests/test_pages.py allows nearest neighbours some room, the default test needs none."""
+    body = "".join(body for _, body in test_pages.blocks(test_pages.DOCS / "defaults.md", "python") if ">>> " in body)
+    failures = []
+    runner = doctest.DocTestRunner(verbose=False)
+    runner.run(doctest.DocTestParser().get_doctest(body, {}, "defaults.md", None, 0), out=failures.append)
+    assert runner.tries > 10
+    assert not failures, "".join(failures)
 
 
 def test_b17_a_long_search_for_lags_does_not_deny_its_own_p_values():
@@ -956,3 +978,36 @@ def test_b18_a_large_recording_is_read_in_bounded_memory(tmp_path, kind):
     peak = next(int(line.split()[1]) / 1024 for line in done.stdout.splitlines() if line.startswith("VmHWM"))
     print(f"{kind}: peak {peak:.0f} MiB")
     assert peak < 1000
+
+
+def test_a_record_that_is_too_short_names_what_can_be_given(run):
+    """Advice that can be followed: lag 1 cannot be made smaller."""
+    for n in (10, 20):
+        told = f"leave {n - 1} of {n} samples; at least 20 are needed: give a longer"
+        with pytest.raises(em.InputError, match=told):
+            em.infer(em.simulate.var("a>b", n=n, seed=0))
+    with pytest.raises(em.InputError, match="give a smaller max_lag, or a longer record"):
+        em.infer(em.simulate.var("a>b", n=25, seed=0), max_lag=6)
+    assert em.infer(em.simulate.var("a>b", n=25, seed=0), max_lag=5).names == ("a", "b")
+    assert run("infer data.csv --rows 1:30 --quiet")[0] == 0
+
+
+def test_what_is_masked_is_not_called_missing(run):
+    """Messages name what was typed."""
+    _, out, err = run("infer data.csv --mask 1:40 --max-lag 1 --estimator gaussian --score tea")
+    assert "missing or masked values: 79 of 119 windows have none and are used" in " ".join((out + err).split())
+    assert "missing='drop'" not in out + err
+
+
+@pytest.mark.parametrize("kind", ["pandas", "numpy", "datetime"])
+def test_events_of_dates_by_node(kind):
+    days = pd.date_range("2020-01-01", periods=60, freq="37min")
+    late = days + pd.Timedelta("5min")
+    as_kind = {"pandas": list, "numpy": np.asarray, "datetime": lambda one: list(one.to_pydatetime())}[kind]
+    events = em.Events({"a": as_kind(days), "b": as_kind(late)})
+    table = pd.DataFrame({"node": ["a"] * 60 + ["b"] * 60, "time": [*days, *late]})
+    objects = em.Events(table.assign(time=table["time"].astype(object)))  # once taken for microseconds
+    for made in (events, objects, em.Events(table)):
+        np.testing.assert_allclose(made.stretches[0].times[0], 37 * 60 * np.arange(60))
+        np.testing.assert_allclose(made.stretches[0].times[1], 37 * 60 * np.arange(60) + 300)
+    assert events.counts == {"a": 60, "b": 60}

@@ -31,10 +31,11 @@ def system(seed, n=800, noise="normal", graph="collider"):
 
 
 def hidden(seed, n=800):
-    """Four nodes; the first two share a driver that is not recorded, the third drives the fourth."""
+    """Four nodes; the first two share a driver with memory that is not recorded, the third drives the fourth."""
     rng = np.random.default_rng(seed)
     driver, x = rng.normal(size=n + 100), rng.normal(size=(n + 100, 4))
     for t in range(1, len(x)):
+        driver[t] += 0.8 * driver[t - 1]
         x[t] += 0.5 * x[t - 1] + [0.9 * driver[t - 1], 0.9 * driver[t - 1], 0, 0.5 * x[t - 1, 2]]
     return em.Series(x[100:])
 
@@ -237,9 +238,31 @@ def test_a_hidden_driver_is_said():
     edges = net.edges.set_index(["source", "target"])
     assert not edges.loc[("x2", "x3"), "hidden"]
     between = [pair for pair in net if set(pair) == {"x0", "x1"}]
+    assert between
     assert all(edges.loc[pair, "hidden"] for pair in between)
     marks = net.within
     assert set(marks["mark"]) <= {"---", "<->"}
+
+
+def test_a_hidden_driver_is_on_the_page(tmp_path):
+    net = em.infer(hidden(0))
+    from enmesh.draw import answer
+
+    said = answer.hidden_drivers(net)
+    assert said.startswith("An effect within one sample, or a hidden driver, may cause ")
+    assert "x2 → x3" not in said
+    page = net.report(tmp_path / "page.html").read_text()
+    assert said in page
+    assert "Hidden drivers" in page
+    assert "direction not known" in page or "a hidden driver of both" in page
+
+
+def test_a_pair_without_a_direction_is_a_caution():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(500, 3))
+    x[:, 1] += 0.7 * x[:, 0]
+    net = em.infer(em.Series(x), within_sample=True)
+    assert net.warnings[0].startswith("no direction within one sample: x0 and x1 ")
 
 
 def test_robustness_is_that_of_cinelli_and_hazlett():
@@ -333,6 +356,38 @@ def test_a_switch_is_found_where_it_is(tmp_path):
     assert "times" in compared.exchanged
     with pytest.raises(em.InputError, match="1 change points"):
         found.compare(1)
+
+
+def test_links_that_change_are_a_caution():
+    changed = em.infer(switching(3))
+    assert changed.warnings[0].startswith("links change along the recording: ")
+    assert "a -> b" in changed.warnings[0]
+    from enmesh.draw.cautions import plan
+
+    assert plan(changed)[0].command == "em.regimes(series)"
+    assert not any(one.startswith("links change") for one in em.regimes(switching(3)).networks[0].warnings)
+    apart = em.Series(np.split(switching(3).values, 2), names=["a", "b", "c"])
+    assert not any(one.startswith("links change") for one in em.infer(apart).warnings)  # trials have no common time
+
+
+def test_regimes_where_values_are_missing():
+    """A row is used where the target and all lagged variables are there: the sums are those of these rows."""
+    values = switching(3).values.copy()
+    values[np.random.default_rng(0).random(values.shape) < 0.02] = np.nan
+    found = em.regimes(em.Series(values, names=["a", "b", "c"], missing="drop"))
+    assert len(found) == 2
+    assert abs(found.change_points[0] - 400) <= 60
+    there = np.isfinite(values).all(axis=1)
+    assert there[found.times].all()
+
+
+def test_the_limit_of_sums_is_seldom_exceeded_without_a_change():
+    over = 0
+    for seed in range(12):
+        x = np.random.default_rng([3, seed]).normal(size=(300, 3))
+        found = em.regimes(em.Series(x), max_lag=3)
+        over += int((np.abs(found.sums).max(axis=-1) > found.limit).sum())
+    assert over <= 9  # of 72 pairs; 3.6 are expected at most
 
 
 def test_no_change_is_found_in_a_record_whose_variance_grows():

@@ -53,7 +53,7 @@ from enmesh.sureness.windows import windows
 from enmesh.surrogates import Bootstrap, CircularShift, LocalPermute, Permute
 from enmesh.te_matrix import te_matrix
 
-__version__ = "0.3.0"
+__version__ = "1.0.0"
 
 __all__ = [
     "KSG", "MIT", "RPDAG", "TE", "TEA", "TEE", "ActiveStorage", "BasinFlooding", "Bootstrap", "Cao",
@@ -69,7 +69,7 @@ __all__ = [
 
 _register()
 
-# Names of version 0.2, which this version keeps with a warning.
+# Names of version 0.2, kept with a warning until version 1.2.
 RENAMED = {"bootstrap": "stability", "kl_floor": "instantaneous_dependence", "embedding_notes": "embedding_bounds"}
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 # Frames of these files do not lead to a hazard: the line outside them does.
 PACKAGE = str(Path(__file__).parent), contextlib.__file__
+LONGEST = 1000  # letters of a message
 NUMBER = re.compile(r"(?<!\w)\d[\d.,]*")
 
 
@@ -28,6 +29,11 @@ class InputError(ValueError):
     ...     print(refused)
     k=0 is not possible; give a whole number of at least 1
     """
+
+    def __init__(self, message: str):
+        """Say it in one line, whatever was given: of a long one the begin and the end, which says what to do."""
+        line = " ".join(map(str.strip, str(message).splitlines()))
+        super().__init__(line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}")
 
 
 def refuse_if(wrong: object, message: str) -> None:
@@ -95,10 +101,10 @@ _columns: ContextVar[dict[str, list[str]] | None] = ContextVar("columns", defaul
 
 
 @contextmanager
-def said_of_all_columns() -> Iterator[None]:
+def aggregated_warnings() -> Iterator[None]:
     """Say a hazard that several columns have once, naming all of them, when the last column is done.
 
-    >>> with collected_hazards(show=False) as met, said_of_all_columns():
+    >>> with collected_hazards(show=False) as met, aggregated_warnings():
     ...     hazard("of the values repeat", "a: 40%")
     ...     hazard("of the values repeat", "b: 35%")
     >>> met
@@ -120,7 +126,7 @@ def said_of_all_columns() -> Iterator[None]:
 def hazard(message: str, column: str = "") -> None:
     """Warn of a statistical hazard; the warning points at the line outside this package that led to it.
 
-    ``column`` begins the sentence with a column and its number, such as ``"a: 40%"`` (`said_of_all_columns`).
+    ``column`` begins the sentence with a column and its number, such as ``"a: 40%"`` (`aggregated_warnings`).
     """
     if column and (columns := _columns.get()) is not None:
         columns.setdefault(message, []).append(column)

@@ -17,7 +17,7 @@ from enmesh.inference.diagnostics import hazards_of_data
 from enmesh.inference.infer import check_numbers, infer
 from enmesh.inference.json_shape import FLAG, MAYBE, NUMBER, TEXT, WHOLE, listed, parts, row
 from enmesh.inference.plan import Planner
-from enmesh.inference.wanted import Choices, Wanted
+from enmesh.inference.wanted import Choices, Request
 from enmesh.options import plain
 
 FORMAT = "enmesh inspection 1"
@@ -159,10 +159,10 @@ def _data(series: Series) -> dict[str, Any]:
 
 def _plan(series: Series, options: Mapping[str, Any]) -> Choices:
     """Return the choices of the test, without a look for links."""
-    known = {name: value for name, value in options.items() if name in Wanted.__dataclass_fields__}
+    known = {name: value for name, value in options.items() if name in Request.__dataclass_fields__}
     context = known.get("context", ())
     known["context"] = (context,) if isinstance(context, str) else tuple(context)
-    planner = Planner(series, Wanted(**known).at_level(), choices := Choices())
+    planner = Planner(series, Request(**known).at_level(), choices := Choices())
     planner.link_test() if planner.wanted.by_link_test else planner.one()
     return choices
 

@@ -144,8 +144,9 @@ def _as_inferred(
     series: Series, estimator: Any, max_lag: int | None, seed: int, ends: tuple[int, int, Any]
 ) -> LagProfile:
     """Return the profile of a link by the score that `infer` has for its target, with the test of the link there."""
-    plan, (source, target, given) = late.room("plan"), ends
-    wanted = plan.Wanted(estimator=estimator, max_lag=max_lag, seed=seed)
+    max_lag = None if max_lag is None else whole("max_lag", max_lag, 1)
+    plan, (source, target, given) = late.lazy_import("plan"), ends
+    wanted = plan.Request(estimator=estimator, max_lag=max_lag, seed=seed)
     score = plan.planned(series, wanted)[0].score
     test = plan.asked(series, wanted, [source], target, given)
     if wanted.by_link_test:

@@ -4,6 +4,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 PLACES = {
+    "csv text": "enmesh.data.files:csv_text",
     "events": "enmesh.events.transfers",
     "scorer of events": "enmesh.events.scorer",
     "diagnose": "enmesh.inference.diagnostics:diagnose",
@@ -11,10 +12,15 @@ PLACES = {
     "outlook": "enmesh.model.page:outlook",
     "power": "enmesh.model.power:power",
     "progress": "enmesh.inference.progress:Progress",
+    "server": "enmesh.app.server",
     "stability": "enmesh.sureness.stability:stability",
+    "subjects": "enmesh.cli.subjects:infer_group",
 }
 
 
-def room(name: str) -> Any:
-    """Return what stands at a place."""
+def lazy_import(name: str) -> Any:
+    """Return what has this name in `PLACES`."""
     return resolve_name(PLACES[name])
+
+
+room = lazy_import  # the name in `draw` and `lag_profile`

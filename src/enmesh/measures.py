@@ -19,6 +19,7 @@ from enmesh.errors import InputError, refuse_if
 from enmesh.estimators import KSG, Estimator, Prepared
 from enmesh.events.events import Events
 from enmesh.methods import resolve
+from enmesh.options import one_of, switch
 from enmesh.surrogates import Draw, Surrogate, parted
 
 KEPT = 4  # prepared (target, given) pairs kept for further questions; a nearest-neighbour index can be large
@@ -146,10 +147,14 @@ def cmi(x: Any, y: Any, z: Any = None, *, estimator: AnyEstimator = None, local:
     0.6931
     """
     estimator = resolve(Estimator, KSG() if estimator is None else estimator)
+    switch("local", local)
     blocks: dict[str, np.ndarray] = {}
     index = 0
     for name, block in {"x": x, "y": y, **({} if z is None else {"z": z})}.items():
-        block = np.asarray(block)
+        try:
+            block = np.asarray(block)
+        except ValueError:
+            raise InputError(f"{name} has rows of different lengths; give (n, d)") from None
         block = block[:, None] if block.ndim == 1 else block
         refuse_if(block.ndim != 2 or not block.size, f"{name} has shape {block.shape}; give (n, d)")
         if block.dtype.kind == "f" and not np.isfinite(block).all():
@@ -201,10 +206,11 @@ def transfer_entropy(
     >>> round(em.transfer_entropy(series, "a", "c", given="b", estimator=em.Gaussian()), 2)
     0.0
     """
+    switch("local", local)
     if isinstance(series, Events):
-        transfers: Any = late.room("events").prepared(series, estimator, embedding=embedding)
+        transfers: Any = late.lazy_import("events").prepared(series, estimator, embedding=embedding)
     elif estimator is None and embedding is None:
-        plan, series = late.room("plan"), Series.of(series).in_order()
+        plan, series = late.lazy_import("plan"), Series.of(series).in_order()
         ends, scorer = link(series, source, target, given), plan.default_scorer(series)
         return scorer.local(*ends)[0] if local else scorer.asked(*ends).value
     else:
@@ -236,6 +242,7 @@ def active_information(
     >>> round(em.active_information(series, "a", estimator=em.Gaussian()), 2)
     0.16
     """
+    switch("local", local)
     transfers = Transfers.of(series, estimator, embedding)
     past, following, _ = transfers.variables([end := transfers.series.index(target)], end)
     return transfers.prepared(following, []).cmi(transfers.blocks.take(past), local=local)
@@ -300,8 +307,7 @@ def kl_divergence(
     >>> [round(em.kl_divergence(series, graph, estimator=em.Gaussian()), 2) for graph in ("a>b, b>c", "a>b, c")]
     [0.01, 0.1]
     """
-    if form not in ("direct", "decomposed"):
-        raise InputError(f"form={form!r} is not known; use 'direct' or 'decomposed'")
+    one_of("form", form, ("direct", "decomposed"))
     transfers = Transfers.of(series, estimator, embedding)
     everything, total = transfers.blocks.everything(), _total_correlation(transfers)
     for i, parents in enumerate(parent_indices(transfers.series, graph)):

@@ -6,9 +6,10 @@ True
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import Field, dataclass, fields, is_dataclass
 from functools import wraps
+from numbers import Real
 from operator import index
 from typing import Any, TypeVar, dataclass_transform
 
@@ -18,6 +19,8 @@ from enmesh.errors import InputError
 
 _CLASSES: dict[str, type] = {}
 T = TypeVar("T")
+SIMPLE: dict[Any, tuple[Any, str]] = {float: (Real, "a number"), str: (str, "a word"), bool: (bool, "True or False")}
+METHODS = ("estimator", "surrogate")
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -30,11 +33,17 @@ def option(cls: type[T]) -> type[T]:
         raise InputError(f"{where}; give yours another name")
     _CLASSES[made.__name__] = made
     init, hashed = made.__init__, made.__hash__
+    checked = {one.name: _kind(one) for one in fields(made) if one.type in SIMPLE or one.name in METHODS}  # type: ignore[arg-type]
 
     @wraps(init)
     def plain_init(self: Any, *args: Any, **given: Any) -> None:
         """Take NumPy's numbers as Python's, so that options compare, hash and travel as JSON."""
-        init(self, *map(_item, args), **{name: _item(value) for name, value in given.items()})
+        given = {name: _item(value) for name, value in given.items()}
+        for name in checked.keys() & given.keys():
+            kind, wanted = checked[name]
+            if not isinstance(given[name], kind) or (kind is Real and isinstance(given[name], bool)):
+                raise InputError(f"{name}={given[name]!r} is not possible; give {wanted}")
+        init(self, *map(_item, args), **given)
 
     @wraps(hashed)
     def kept_hash(self: Any) -> int:
@@ -53,6 +62,13 @@ def option(cls: type[T]) -> type[T]:
     return made
 
 
+def _kind(one: Field[Any]) -> tuple[Any, str]:
+    """Return what a field of an option must be, and how that is said; whole numbers are checked by `whole`."""
+    if one.type in SIMPLE:
+        return SIMPLE[one.type]
+    return (one.type if one.default is not None else (one.type, type(None))), f"one of enmesh.{one.name}s"
+
+
 def _item(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
@@ -68,11 +84,12 @@ LIMITS = {
     "n_surrogates": (10**7, 1e-4), "n_permutations": (10**7, 1e-3), "bootstrap": (10**6, 0.01), "n": (10**9, 1e-8),
     "max_lag": (10**6, 1e-2), "lag": (10**6, 0.0), "lags": (10**6, 0.0), "dim": (10**4, 0.0), "delay": (10**6, 0.0),
     "k": (10**6, 0.0), "theiler": (10**9, 0.0), "restarts": (10**6, 1e-2), "seed": (2**128, 0.0),
+    "memory": (2**60, 0.0),
 }  # fmt: skip
 
 
 def whole(name: str, value: Any, least: int = 0, *, limit: str = "") -> int:
-    """Return ``value`` as an int; refuse what is not a whole number of at least ``least``, or what nothing can bear.
+    """Return ``value`` as an int; refuse what is no whole number of at least ``least``, or too large for any machine.
 
     The largest possible value is that of the name in ``LIMITS``, or of ``limit``.
 
@@ -102,9 +119,40 @@ def whole_fields(value: Any, **least: int) -> None:
 def known_fields(value: Any, **words: tuple[Any, ...]) -> None:
     """Refuse named fields of an option that are none of the given words."""
     for name, known in words.items():
-        if getattr(value, name) not in known:
-            use = (" or " if len(known) == 2 else ", ").join(map(repr, known))
-            raise InputError(f"{name}={getattr(value, name)!r} is not known; use {use}")
+        one_of(name, getattr(value, name), known)
+
+
+def one_of(name: str, value: Any, known: Iterable[Any]) -> None:
+    """Refuse what is none of some words.
+
+    >>> one_of("rule", "xor", ("xor", "and"))
+    """
+    known = tuple(known)
+    if not isinstance(value, (str, int, type(None))) or value not in known:
+        use = (" or " if len(known) == 2 else ", ").join(map(repr, known))
+        raise InputError(f"{name}={value!r} is not known; use {use}")
+
+
+def switch(name: str, value: Any) -> bool:
+    """Return True or False; refuse anything else, such as the word "no", which Python takes for True.
+
+    >>> switch("acyclic", True)
+    True
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name}={value!r} is not possible; give True or False")
+    return bool(value)
+
+
+def names_in(name: str, value: Any) -> list[str]:
+    """Return names that were given as texts; refuse what is no list of them.
+
+    >>> names_in("names", ("a", "b"))
+    ['a', 'b']
+    """
+    if not isinstance(value, Iterable) or (isinstance(value, np.ndarray) and not value.ndim):
+        raise InputError(f"{name}={value!r} holds no names; give a list such as ['a', 'b']")
+    return list(map(str, value))
 
 
 def describe(value: Any) -> Any:

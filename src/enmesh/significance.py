@@ -164,8 +164,8 @@ def _distinct(draw: Draw, count: int, warn: bool = True) -> int:
     distinct = min(count, known or count)
     if warn and distinct < count:
         hazard(
-            f"only {distinct} different circular shifts exist of the {count} surrogates asked for: no p-value can be "
-            f"under {1 / (1 + distinct):.2g}; a longer record has more"
+            f"only {distinct} circular shifts are possible, not {count}: no p-value can be under "
+            f"{1 / (1 + distinct):.2g}; a longer record has more"
         )
     return distinct
 
@@ -316,9 +316,8 @@ def significance(
     source, target, given
         As in `transfer_entropy`; several sources are shuffled together and tested collectively.
     surrogate, n_surrogates
-        ``CircularShift()`` by default, ``Permute()``, ``Bootstrap()``, ``LocalPermute()``, of events by default
-        ``NearbyHistories()``; and how many: the smallest p-value is ``1 / (1 + n_surrogates)``. 0 asks for the analytic
-        test, which Gaussian, Regression and Discrete have.
+        By default ``CircularShift()``, of events ``NearbyHistories()``; and how many: the smallest p-value is
+        ``1 / (1 + n_surrogates)``. 0 asks for the analytic test (Gaussian, Regression and Discrete).
     max_lag
         Take the source at the lag from 1 to this with the largest value (``.lag``), and each surrogate at its own best
         lag, so that the p-value holds for what was chosen; the analytic one is multiplied by the number of lags.
@@ -332,15 +331,15 @@ def significance(
     (0.07, 0.01, 99)
     """
     if isinstance(series, Events):
-        asked = late.room("events").prepared(series, estimator, embedding=embedding, max_lag=max_lag)
+        asked = late.lazy_import("events").prepared(series, estimator, embedding=embedding, max_lag=max_lag)
         count = USUAL if n_surrogates is None else n_surrogates
         return run(asked.test(*link(asked.series, source, target, given), surrogate, count, seed))
     series = Series.of(series).in_order()
     whole("seed", seed)
     sources, end, rest = link(series, source, target, given)
     if n_surrogates is None and surrogate is None:
-        plan = late.room("plan")
-        wanted = plan.Wanted(estimator=estimator, embedding=embedding, max_lag=max_lag, seed=seed)
+        plan = late.lazy_import("plan")
+        wanted = plan.Request(estimator=estimator, embedding=embedding, max_lag=max_lag, seed=seed)
         return plan.asked(series, wanted, sources, end, rest)
     shuffle = CircularShift() if surrogate is None else surrogate
     sampling = Sampling(shuffle, USUAL if n_surrogates is None else n_surrogates, seed)

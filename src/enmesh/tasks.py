@@ -4,6 +4,7 @@ A task is a generator that yields whenever it waits and returns its result. A GP
 started; on a CPU they run one after the other.
 """
 
+import sys
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import AbstractContextManager
@@ -53,7 +54,8 @@ def interleave(tasks: Iterable[Task[Result]], width: int) -> Iterator[tuple[int,
 
 
 @cache
-def _pools() -> Any:
+def _pools(with_scipy: bool) -> Any:
+    """Return the libraries of linear algebra that are loaded; scipy brings one of its own."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -64,4 +66,4 @@ def single_thread() -> AbstractContextManager[Any]:
 
     Workers share cores, threads that wait for one another waste them, and sums split over threads round otherwise.
     """
-    return _pools().limit(limits=1)
+    return _pools("scipy.linalg" in sys.modules).limit(limits=1)

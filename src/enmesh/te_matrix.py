@@ -1,6 +1,7 @@
 """Transfer entropy of every ordered pair of nodes, with p-values and q-values."""
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from enmesh.errors import InputError, hazard, refuse_if
 from enmesh.estimators import Estimator
 from enmesh.events.events import Events
 from enmesh.measures import Transfers
+from enmesh.options import switch
 from enmesh.significance import Sampling, Significance, by_formula, by_surrogates, q_values
 from enmesh.surrogates import CircularShift, Surrogate
 from enmesh.tasks import Task, interleave, ready
@@ -66,26 +68,22 @@ def te_matrix(
     b  0.0   NaN  0.09
     c  0.0  0.00   NaN
     """
-    import pandas as pd
-
     if not (isinstance(level, (int, float)) and 0 < level < 1):
         raise InputError(f"level={level!r} is not possible; give an error rate between 0 and 1, such as 0.05")
+    switch("conditional", conditional)
     sampling = Sampling(CircularShift() if surrogate is None else surrogate, n_surrogates, seed)
     idle = surrogate is not None and not n_surrogates
     refuse_if(idle, "surrogate has no effect without n_surrogates; give n_surrogates=199, or leave it out")
     if isinstance(series, Events):
-        transfers: Any = late.room("events").prepared(series, estimator, embedding=embedding)
+        transfers: Any = late.lazy_import("events").prepared(series, estimator, embedding=embedding)
     else:
         series = Series.of(series).in_order()
         if estimator is None and embedding is None and not n_surrogates:
-            return _as_inferred(series, conditional)
+            scorer = late.lazy_import("plan").default_scorer(series)
+            return _of_pairs(series, conditional, lambda source, *rest: ready(scorer.asked([source], *rest)))
         transfers = Transfers.of(series, estimator, embedding)
-    names, size = series.names, series.n_nodes
-    te, p = np.full((2, size, size), np.nan)
-    pairs = [(source, target) for target, source in permutations(range(size), 2)]
 
-    def test_of(source: int, target: int) -> Task[Significance]:
-        given = [k for k in range(size) if conditional and k not in (source, target)]
+    def test_of(source: int, target: int, given: Sequence[int]) -> Task[Significance]:
         if n_surrogates and isinstance(series, Events):
             return transfers.test((source,), target, given, surrogate, n_surrogates, seed)
         if n_surrogates:
@@ -94,40 +92,33 @@ def te_matrix(
             return ready(by_formula(transfers, (source,), target, given))
         return ready(Significance(transfers.value((source,), target, given), math.nan, np.empty(0), math.nan))
 
-    with late.room("progress")() as progress, progress.phase("pairs", len(pairs)):
-        for position, test in interleave((test_of(*pair) for pair in pairs), transfers.estimator.at_once):
-            te[pairs[position]], p[pairs[position]] = test.value, test.p_value
-            progress.advance()
+    at = ", lag 1" if embedding is None and not isinstance(series, Events) else ""
+    found = _of_pairs(series, conditional, test_of, transfers.estimator.at_once, at)
     if n_surrogates:
-        warn_if_too_few(n_surrogates, size * (size - 1), level)
-    q, off = np.full((size, size), np.nan), ~np.eye(size, dtype=bool)
-    q[off] = q_values(p[off])
-    given = list(series.given_names)
-    asked = "each pair given all other nodes" if conditional else "pairwise, other nodes not held fixed"
-    if embedding is None and not isinstance(series, Events):
-        asked += ", lag 1"
-    made = [pd.DataFrame(part, names, names).loc[given, given] for part in (te, p, q)]
-    return TEMatrix(made[0], made[1], made[2], asked)
+        warn_if_too_few(n_surrogates, series.n_nodes * (series.n_nodes - 1), level)
+    return found
 
 
-def _as_inferred(series: Series, conditional: bool) -> TEMatrix:
-    """Return values and p-values of all pairs by the default test, given nothing else or all other nodes."""
+def _of_pairs(
+    series: Any, conditional: bool, test_of: Callable[..., Task[Significance]], at_once: int = 1, at: str = ""
+) -> TEMatrix:
+    """Test every pair, given nothing else or all other nodes."""
     import pandas as pd
 
-    scorer, size = late.room("plan").default_scorer(series), series.n_nodes
+    names, order, size = list(series.names), list(series.given_names), series.n_nodes
     te, p, q = np.full((3, size, size), np.nan)
-    with late.room("progress")() as progress, progress.phase("pairs", size * (size - 1)):
-        for source, target in permutations(range(size), 2):
-            given = [k for k in range(size) if conditional and k not in (source, target)]
-            test = scorer.asked([source], target, given)
-            te[source, target], p[source, target] = test.value, test.p_value
+    pairs = [(source, target) for target, source in permutations(range(size), 2)]
+    given = [[k for k in range(size) if conditional and k not in pair] for pair in pairs]
+    with late.lazy_import("progress")() as progress, progress.phase("pairs", len(pairs)):
+        tasks = (test_of(*pair, rest) for pair, rest in zip(pairs, given))
+        for position, test in interleave(tasks, at_once):
+            te[pairs[position]], p[pairs[position]] = test.value, test.p_value
             progress.advance()
     off = ~np.eye(size, dtype=bool)
     q[off] = q_values(p[off])
-    names, order = list(series.names), list(series.given_names)
     asked = "each pair given all other nodes" if conditional else "pairwise, other nodes not held fixed"
     made = [pd.DataFrame(part, names, names).loc[order, order] for part in (te, p, q)]
-    return TEMatrix(made[0], made[1], made[2], asked)
+    return TEMatrix(made[0], made[1], made[2], asked + at)
 
 
 def warn_if_too_few(

@@ -31,7 +31,7 @@ class Field:
 
     ``kind`` says how it is shown and typed: ``text``, ``number``, ``switch`` (a flag), ``answer`` (yes, no, or
     undecided), ``choice``, ``list`` (joined with commas) or ``each`` (the flag is repeated). ``suggested`` are values
-    to pick from; choices without them are those of the command line.
+    to pick from; choices without them are those of the command line. ``usual`` says what an empty field means.
     """
 
     section: str
@@ -39,6 +39,7 @@ class Field:
     kind: str
     label: str
     suggested: tuple[str, ...] = ()
+    usual: str = "from the data"
 
 
 # Sections: "read" (how the file is read), "prepare" (repairs), "run" (what is asked for first), "more" (the rest).
@@ -49,7 +50,7 @@ FIELDS = (
     Field("read", "rows", "text", "Rows"),
     Field("read", "states", "list", "States"),
     Field("read", "missing", "text", "Missing values", ("drop", "interpolate:5")),
-    Field("read", "na", "list", "Also missing", ("-999", "?")),
+    Field("read", "na", "list", "Also missing", ("-999", "?"), "none"),
     Field("read", "header", "answer", "First line holds names"),
     Field("read", "units", "answer", "Second line holds units"),
     Field("read", "skip", "number", "Lines to skip"),
@@ -61,6 +62,9 @@ FIELDS = (
     Field("read", "sheet", "text", "Sheet"),
     Field("read", "pivot", "text", "Long table"),
     Field("read", "transpose", "answer", "Rows are nodes"),
+    Field("read", "dims", "text", "Axes of an array", ("trial,node,time", "node,time,trial", "trial,time,node")),
+    Field("read", "drop_constant", "switch", "Leave out constant columns"),
+    Field("read", "resample", "number", "Interpolate times to a step of"),
     Field("read", "dt", "number", "Sampling step"),
     Field("read", "sfreq", "number", "Samples per unit of time"),
     Field("read", "events", "switch", "Rows are events"),
@@ -68,16 +72,16 @@ FIELDS = (
     Field("read", "duration", "number", "Observed time"),
     Field("read", "mend", "each", "Put right", ("sort", "duplicates", "outside")),
     Field("prepare", "detrend", "switch", "Remove trends"),
-    Field("prepare", "season", "number", "Remove a season of"),
+    Field("prepare", "season", "number", "Remove a season of", usual="none"),
     Field("prepare", "difference", "switch", "Take differences"),
     Field("prepare", "standardise", "switch", "Standardise"),
-    Field("prepare", "bins", "number", "Cut into states"),
-    Field("prepare", "mask", "each", "Leave out samples"),
+    Field("prepare", "bins", "number", "Cut into states", usual="not cut"),
+    Field("prepare", "mask", "each", "Leave out samples", usual="none"),
     Field("run", "max_lag", "number", "Largest lag"),
-    Field("run", "level", "number", "Error rate of a link", ("0.01", "0.05", "0.001")),
+    Field("run", "level", "number", "Error rate of a link", ("0.01", "0.05", "0.001"), "0.01 or less"),
     Field("run", "acyclic", "switch", "No feedback loops"),
-    Field("run", "context", "list", "Context"),
-    Field("more", "fdr", "number", "False discovery rate"),
+    Field("run", "context", "list", "Context", usual="none"),
+    Field("more", "fdr", "number", "False discovery rate", usual="not used"),
     Field("more", "estimator", "choice", "Estimator"),
     Field("more", "score", "choice", "Score"),
     Field("more", "surrogate", "choice", "Surrogates"),
@@ -89,12 +93,12 @@ FIELDS = (
     Field("more", "source_history", "number", "History of a source"),
     Field("more", "search", "choice", "Search"),
     Field("more", "screen", "answer", "Preselect sources"),
-    Field("more", "require", "each", "Links that must be there"),
-    Field("more", "forbid", "each", "Links that must not be there"),
-    Field("more", "tiers", "text", "Order of groups"),
-    Field("more", "bootstrap", "number", "Networks from halves of the data"),
-    Field("more", "n_jobs", "number", "Processor cores"),
-    Field("more", "seed", "number", "Seed"),
+    Field("more", "require", "each", "Links that must be there", usual="none"),
+    Field("more", "forbid", "each", "Links that must not be there", usual="none"),
+    Field("more", "tiers", "text", "Order of groups", usual="none"),
+    Field("more", "bootstrap", "number", "Networks from halves of the data", usual="none"),
+    Field("more", "n_jobs", "number", "Processor cores", usual="1"),
+    Field("more", "seed", "number", "Seed", usual="0"),
 )
 BY_NAME = {field.name: field for field in FIELDS}
 BY_FLAG = {a.flag_of(field.name): field for field in FIELDS}
@@ -241,10 +245,13 @@ def advised(message: str, values: Values, sections: Sequence[str] = ("read", "pr
         value: Any = word
         if field.kind == "switch":
             value = True
-        elif field.kind == "number" and not re.fullmatch(r"[\d.]+", word):
+        elif not {"number": re.fullmatch(r"[\d.]+", word), "choice": word in field.suggested}.get(field.kind, True):
             continue
         elif field.kind == "list" and word:
-            value = [*_listed(values.get(field.name)), *word.split(",")]
+            listed = _listed(values.get(field.name))
+            value = [*listed, *(one for one in word.split(",") if one not in listed)]
+            if value == listed:
+                continue
         if value:
             label = field.label if value is True else f"{field.label}: {word}"
             found[field.name] = {"name": field.name, "value": value, "label": label}

@@ -13,6 +13,8 @@ from enmesh.app import form
 from enmesh.cli import arguments as a
 from enmesh.cli import build
 from enmesh.cli.infer import asked_of
+from enmesh.data import roles
+from enmesh.data.frames import pick
 from enmesh.data.rules import rules_of
 from enmesh.data.table import visible
 from enmesh.data.tables import read_table
@@ -60,7 +62,8 @@ class Reader:
             message = form.in_words(error)
             said["names"] = said["names"] or self.names(given, None)
             fixes = [*form.advised(message, values), *_columns_without(message, said["names"], values)]
-            return said | {"error": message, "fixes": [*_as_events(file, values), *fixes]}
+            events = _as_events(file, values)
+            return said | {"error": message, "fixes": events + [fix for fix in fixes if fix not in events]}
 
     def read(self, given: a.Given) -> tuple[Any, list[str]]:
         """Return the recording before it is prepared, and what was taken for granted."""
@@ -83,16 +86,31 @@ class Reader:
         words = build.reading(given)
         chosen = words.pop("columns", None)
         key = Path(given["data"][0]).absolute(), repr(words)
-        if series is not None and chosen is None:
+        if series is not None and chosen is None and not words.get("drop_constant"):
             self._names[key] = list(series.names)
         if key not in self._names:
             try:
                 if given.get("events"):
                     return list(build.recording({**given, "columns": None}).names)
-                self._names[key] = list(map(str, read_table(given["data"][0], rules_of(words)).frame.columns))
+                self._names[key] = _nodes_of(given, words)
             except InputError:
                 return []
         return self._names[key]
+
+
+def _nodes_of(given: a.Given, words: dict[str, Any]) -> list[str]:
+    """Return the columns of a recording that cannot be used as it is, without those that tell time or trials."""
+    table, rules = read_table(given["data"][0], rules_of(words)), rules_of(words | {"missing": "drop"})
+    with collected_hazards(show=False):
+        try:
+            return list(map(str, pick(table, rules).frame.columns))
+        except InputError:
+            pass
+        try:
+            taken = roles.found_times(table, rules, (), [np.arange(len(table.frame))], [])[1]
+        except InputError:
+            taken = ()
+    return [str(name) for name in table.frame.columns if name not in taken]
 
 
 def prepared(given: a.Given, series: Any) -> Any:
@@ -121,7 +139,7 @@ def _seen(before: em.Series, after: em.Series, values: dict[str, Any], names: li
         "facts": {
             "nodes": after.n_nodes, "samples": len(after), "trials": len(after.lengths), "missing": sum(missing),
             "step": after.every or f"{after.dt:g}", "start": "" if after.time is None else str(after.time.start),
-            "known": bool(after.every or after.time), "prepared": list(after.prepared),
+            "known": bool(after.every or after.time), "prepared": list(after.prepared[len(before.prepared) :]),
         },
         "badges": _badges(before, after, values, names, changed),
     }  # fmt: skip
@@ -222,7 +240,7 @@ def _masks(finding: Finding, series: em.Series, values: dict[str, Any]) -> list[
 
 def _columns_without(message: str, names: Iterable[str], values: dict[str, Any]) -> list[dict[str, Any]]:
     """Return a switch that leaves out the column that a message says is of no use; of two, the second."""
-    if "leave" not in message or "out" not in message:
+    if "leave" not in message or "out" not in message or "--drop-constant" in message:
         return []
     known = list(values.get("columns") or names)
     named = [name for name in known if re.search(rf"(?<!\w){re.escape(visible(name))}(?!\w)", message)]

@@ -28,6 +28,7 @@ from enmesh.draw.report.words import headline, standing
 from enmesh.draw.subject import LEVEL
 from enmesh.errors import InputError, refuse_if
 from enmesh.options import plain
+from enmesh.tasks import single_thread
 
 PAUSE, PAUSE_OF_LINKS = 0.15, 0.7  # seconds between reports of progress, and of links found so far
 MOST_STEPS = 200  # of an effect
@@ -64,7 +65,8 @@ class Worker:
             job = self._jobs.get()
             number, name = job.pop("id"), job.pop("job")
             try:
-                answer = {"result": JOBS[name](self, self._teller(number), **job)}
+                with single_thread():
+                    answer = {"result": JOBS[name](self, self._teller(number), **job)}
             except InputError as error:
                 answer = {"error": form.in_words(error)}
             except Superseded:

@@ -115,7 +115,7 @@ def _run(words: list[str], signals: list[int]) -> int:
     except (KeyboardInterrupt, typer.Abort, infer.Interrupted) as error:
         return _fail(str(error) or "stopped", _stopped(signals))
     except BrokenPipeError:
-        # Whoever read has enough; what is left must not be written at exit either.
+        # The reader has enough; the rest must not be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except Exception as error:
@@ -131,7 +131,7 @@ def _unexpected(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return "the memory of this machine does not suffice; take fewer rows or columns, or fewer --jobs"
     if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "disk is full" in str(error):
-        return "no space is left on the disk; make room and run again, with --resume to go on"
+        return "the disk is full; make room and run again, with --resume to go on"
     said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return f"unexpected {said} (run again with ENMESH_TRACEBACK=1 to see where)"
 

@@ -19,7 +19,7 @@ from enmesh.errors import InputError, refuse_if
 from enmesh.estimators import Estimator
 from enmesh.events.events import MEND, READING, Events
 from enmesh.events.point_process import GREEDY, PointProcess
-from enmesh.inference.wanted import Choices, Scores, Wanted
+from enmesh.inference.wanted import Choices, Request, Scores
 from enmesh.methods import Method, by_name, from_name, members
 from enmesh.scores import Score
 
@@ -121,7 +121,7 @@ def _masked(windows: Iterable[str], samples: int) -> list[int]:
         first, last = int(ends[0]), int(ends[1])
         if not 1 <= first <= last <= samples:
             told = f"--mask {window} is not in the recording of {samples} samples"
-            raise InputError(f"{told}; count from 1, FROM first")
+            raise InputError(f"{told}; count from 1, the smaller number first")
         rows += range(first - 1, last)
     return rows
 
@@ -208,7 +208,7 @@ def method(given: a.Given, data: Series) -> EmbeddingMethod:
     """Return the method that chooses an embedding: the named one, or that of `infer`."""
     name, known = given.get("method"), members(EmbeddingMethod)
     wanted, estimate = present(given, _fields(known)), estimator(given)
-    usual = estimate or Scores(data, Wanted(), Choices()).estimator()
+    usual = estimate or Scores(data, Request(), Choices()).estimator()
     way = embedding_method(usual) if name is None else known[name]
     refuse_idle(wanted, way.cli_options, f"the method {way.cli_name}")
     if isinstance(way, EmbeddingMethod):

@@ -91,9 +91,9 @@ def _sides(files: list[Path]) -> tuple[list[Path], list[Path]]:
         at = words.index(BETWEEN)
         sides = files[:at], files[at + 1 :]
     else:
-        told = f"{len(files)} files" if BETWEEN not in words else "vs more than once"
+        told = f"{len(files)} file{'s' * (len(files) != 1)}" if BETWEEN not in words else "vs more than once"
         groups = "two groups as in a1.csv a2.csv vs b1.csv b2.csv"
-        raise InputError(f"{told}: which are to be compared with which? Give two recordings, or {groups}")
+        raise InputError(f"{told} cannot be compared; give two recordings, or {groups}")
     sizes = [len(side) for side in sides]
     if sizes != [1, 1] and min(sizes) < 2:
         advice = "give one on each side, or at least 2 subjects on each side of vs"

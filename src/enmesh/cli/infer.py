@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import enmesh as em
+from enmesh import late
 from enmesh.cli import arguments as a
-from enmesh.cli import build, cluster, results, show, subjects
+from enmesh.cli import build, cluster, results, show
 from enmesh.errors import InputError, was_stopped
 from enmesh.inference import store
 from enmesh.inference.infer import check_numbers
@@ -73,7 +74,7 @@ def infer(given: a.Given) -> None:
       enmesh infer subjects/*.csv --subjects --cluster tcp://head:8786
     """
     if given["subjects"]:
-        subjects.infer_group(given)
+        late.lazy_import("subjects")(given)
         return
     data: list[Path] = given["data"]
     name = Path(re.sub(r"\.(gz|xz|zip)$", "", data[0].name, flags=re.I)).stem

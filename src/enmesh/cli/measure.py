@@ -14,7 +14,7 @@ from enmesh.embedding.base import SelfPrediction, chosen_embedding
 from enmesh.errors import hazard
 from enmesh.inference.diagnostics import hazards_of_data
 from enmesh.inference.plan import planned
-from enmesh.inference.wanted import Wanted
+from enmesh.inference.wanted import Request
 from enmesh.measures import link
 from enmesh.options import brief
 
@@ -26,7 +26,7 @@ def _planned(words: a.Given, series: em.Series) -> tuple[Any, list[tuple[str, st
     """Say what could mislead in a recording, and return the score that `infer` would have, with its choices."""
     for finding in hazards_of_data(series):
         hazard(finding.message)
-    plan, choices = planned(series.in_order(), Wanted(seed=words["seed"], **build.asked(words)))
+    plan, choices = planned(series.in_order(), Request(seed=words["seed"], **build.asked(words)))
     return plan.score, choices
 
 

@@ -6,12 +6,12 @@ import socket
 import sys
 import webbrowser
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from enmesh import late
 from enmesh.cli import arguments as a
 from enmesh.cli import show
 from enmesh.data.table import visible
@@ -53,20 +53,20 @@ def open(given: a.Given) -> None:
 async def _serve(path: Path | None, given: a.Given) -> None:
     import uvicorn
 
-    from enmesh.app.server import address, application, is_local
-    from enmesh.app.session import Session
     from enmesh.datasets import names
 
+    page = late.lazy_import("server")
+    address, application, is_local, Session = page.address, page.application, page.is_local, page.Session
+
     session, host = Session(given["folder"]), given["host"] or LOCAL
-    with _listening(host, given["port"], session.port) as listening:
+    config = uvicorn.Config(application(session, host), log_level="error", timeout_graceful_shutdown=1, lifespan="off")
+    server = uvicorn.Server(config)
+    server.capture_signals = nullcontext  # type: ignore[method-assign,assignment]
+    with _listening(host, given["port"], session.port) as listening, _stopped_by_signals(server, session):
         session.port = listening.getsockname()[1]
         if path is not None:
             session.open_file(path)
         session.changed()
-        config = uvicorn.Config(
-            application(session, host), log_level="error", timeout_graceful_shutdown=1, lifespan="off"
-        )
-        server = uvicorn.Server(config)
         shown = address(session, LOCAL if host in EVERY else host)
         if session.resumed:
             show.say("Recordings and runs of the last page are there again.")
@@ -80,7 +80,6 @@ async def _serve(path: Path | None, given: a.Given) -> None:
             webbrowser.open(shown)
         cards = asyncio.create_task(session.cards(list(names())))
         try:
-            server.capture_signals = partial(_stopped_by_signals, server, session)  # type: ignore[method-assign]
             await server.serve(sockets=[listening])
         finally:
             cards.cancel()

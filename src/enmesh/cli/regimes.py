@@ -77,4 +77,5 @@ def _say(found: Any) -> None:
         links = ", ".join(f"{source} -> {target}" for source, target in network) or "no link"
         show.say(f"samples {first + 1} to {last}: {links}")
     if len(found.changes):
-        show.table(list(found.changes), [list(row) for row in found.changes.itertuples(index=False)])
+        rows = found.changes.assign(at=found.changes["at"] + 1)  # samples count from 1, as above
+        show.table(list(rows), [list(row) for row in rows.itertuples(index=False)])

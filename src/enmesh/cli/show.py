@@ -85,9 +85,9 @@ def network(found: Network, files: Sequence[Path] = (), truth: Mapping[str, Sequ
     for sentence in answer.sentences(found):
         say(f"  {sentence}")
     if len(shown) or found.removed:
-        for line in (f"How sure: {answer.surety(found)}. {answer.feedback(found)}".rstrip(), answer.reach(found)):
-            if line:
-                say(line)
+        say(f"How sure: {answer.surety(found)}.")
+        for line in answer.certainty(found):
+            say(f"  {line}")
     if len(shown):
         table([*map(str, shown)], shown.itertuples(index=False))
     if truth is not None:

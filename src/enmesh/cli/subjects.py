@@ -56,7 +56,7 @@ def infer_group(given: a.Given) -> None:
 
 def _refuse(given: a.Given, files: Sequence[Path]) -> None:
     if len(files) < 2:
-        raise InputError("--subjects takes at least 2 files, one for each subject")
+        raise InputError("--subjects takes at least 2 files; name one for each subject")
     if twice := sorted({str(file) for file in files if files.count(file) > 1}):
         raise InputError(f"{listed(twice)} is given more than once; give each subject once")
     for name in ("events", "bootstrap"):

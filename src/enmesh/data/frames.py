@@ -25,6 +25,7 @@ KINDS = {"f": FLOAT, "i": INTEGER}
 MOST_SAMPLES = 10**8  # of a recording that is resampled
 # Bytes from which an array that nobody else holds is taken without a copy.
 LARGE = 2**28
+DATE = re.compile(r"\d{4}([-/.])\d{1,2}\1\d{1,2}|\d{1,2}([-/.])\d{1,2}\2\d{4}")
 COMPLEX = "column {name} holds complex numbers; take their real part, absolute value or angle"
 
 
@@ -135,7 +136,7 @@ def _arranged(table: Table, rules: Rules) -> Table:
         return table
     at = np.arange(len(table.frame))[rules.rows]
     if not len(at):
-        raise table.error(f"rows leave nothing of {len(table.frame)} rows; count from 1, FROM first")
+        raise table.error(f"rows= selects none of {len(table.frame)} rows; count from 1, the smaller number first")
     numbers = [int(row) + 1 if table.numbers is None else table.numbers[row] for row in at]
     trials = None if table.trials is None else table.trials[at]
     return replace(table, frame=table.frame.iloc[rules.rows], numbers=numbers, trials=trials)
@@ -189,7 +190,7 @@ def _nodes(table: Table, rules: Rules, taken: set[Any], groups: Groups, notes: l
             notes.append(f"left out {listed(labels)}, the same throughout each trial")
         nodes = [name for name in nodes if name not in left and name not in labels]
     if not nodes:
-        raise table.error(f"no column is left for nodes; name them with columns=, it has {listed(frame.columns)}")
+        raise table.error(f"no column remains for nodes; name them with columns=, it has {listed(frame.columns)}")
     return nodes
 
 
@@ -351,6 +352,8 @@ def _refuse_unlike_states(table: Table, name: str, words: dict[int, str]) -> Non
     if all(word.lstrip("+-.,")[:1].isdigit() for word in words.values()):
         marks = re.fullmatch(r"[-+\d.,'\u2019\s_%$€£¥]+", cell)
         told = "say how numbers are written with decimal= and thousands=" if marks else _advice(cell, name)
+        if DATE.fullmatch(cell):
+            told = f"it is a date: name the column with time={name!r}, or leave it out of columns="
         raise table.error(f"{shown(cell)} is not a number; {told}", row, name)
     if different > max(2, len(words) / 2):
         told = f"{shown(cell)} is not a number, and text is taken for states only where it repeats"

@@ -75,7 +75,7 @@ def tiers_in(tiers: Any) -> list[list[Any]]:
     """
     if tiers is None:
         return []
-    if isinstance(tiers, (str, Mapping)) or not isinstance(tiers, Iterable):
+    if isinstance(tiers, (str, Mapping)) or not isinstance(tiers, Iterable) or getattr(tiers, "ndim", 1) == 0:
         raise InputError(f"tiers={tiers!r} are no groups of nodes; give them in order, as [['a'], ['b', 'c']]")
     groups = [[one] if isinstance(one, str) or not isinstance(one, Iterable) else list(one) for one in tiers]
     return groups

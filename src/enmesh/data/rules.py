@@ -93,7 +93,7 @@ def rules_of(words: Mapping[str, Any], *, counters: bool = False) -> Rules:
     given = {name: value for name, value in words.items() if value is not None}
     for one, other in ALIASES.items():
         if one in given and given.setdefault(other, given[one]) != given[one]:
-            raise InputError(f"{one}= and {other}= are one and the same; give one of them")
+            raise InputError(f"{one}= and {other}= mean the same; give one of them")
     said = {name: value for name, value in given.items() if name not in ALIASES}
     checked = {name: CHECKS[name](name, value) if name in CHECKS else value for name, value in said.items()}
     checked |= _missing(given.get("missing", "raise")) | _time(given.get("time")) | _marks(given)

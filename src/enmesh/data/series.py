@@ -4,14 +4,17 @@ Everything downstream trusts a `Series`; whatever is wrong with the data is said
 """
 
 import hashlib
+import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from enmesh import late
 from enmesh.data import values as prepare
 from enmesh.data.objects import values_of
 from enmesh.data.rules import Reading, Rules, rules_of, step_of
@@ -20,7 +23,7 @@ from enmesh.data.table import listed, visible
 from enmesh.data.times import Time, step_in_words
 from enmesh.data.values import FLOAT, INTEGER, TEXT, Values, check_names, validate
 from enmesh.errors import InputError, hazard, refuse_if
-from enmesh.options import whole
+from enmesh.options import names_in, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,7 +105,7 @@ class Series:
     def __init__(
         self, values: Any, names: Sequence[str] | None = None, dt: float | None = None, **words: Unpack[Words]
     ):
-        names = None if names is None else list(names)
+        names = None if names is None else names_in("names", names)
         duplicates = words.pop("duplicates", None) or "raise"
         truth, lags = words.pop("truth", None), words.pop("truth_lags", None)
         source = is_source(values)
@@ -154,8 +157,8 @@ class Series:
         self._fill(values, rules.missing, duplicates)
 
     def _fill(self, values: Values, missing: str, duplicates: str) -> None:
-        dt = 1.0 if values.dt is None else values.dt
-        if not (isinstance(dt, (int, float, np.number)) and np.isfinite(dt) and dt > 0):
+        dt: Any = 1.0 if values.dt is None else values.dt
+        if not (isinstance(dt, Real) and math.isfinite(dt) and float(dt) > 0):
             raise InputError(f"dt={dt!r} is not a sampling step; give a positive number")
         self._names = self.given_names = values.names
         self.dt, self.time = float(dt), values.time
@@ -278,7 +281,8 @@ class Series:
         """Return the positions of one node, of several without repeats, or of None."""
         if not isinstance(nodes, (str, int, np.integer, Iterable, type(None))):
             raise InputError(f"{nodes!r} names no node; the nodes are {listed(self.names)}")
-        nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(() if nodes is None else nodes)
+        nodes = np.ravel(nodes) if isinstance(nodes, np.ndarray) else () if nodes is None else nodes
+        nodes = [nodes] if isinstance(nodes, (str, int, np.integer)) else list(nodes)
         found = tuple(self.index(node) for node in nodes)
         if len(set(found)) < len(found):
             raise InputError(f"a node is named twice in {listed(nodes)}; name each once")
@@ -379,7 +383,7 @@ class Series:
 
         ``period`` is the length of a season in samples.
         """
-        what = f"freed from a season of {period} samples"
+        what = f"deseasoned (period {period})"
         return self._prepared(lambda trial: prepare.deseasoned(trial, period), nodes, what)
 
     def standardise(self, nodes: Sequence[str] | None = None) -> "Series":
@@ -394,7 +398,7 @@ class Series:
         masked = np.zeros(len(self), bool)
         try:
             masked[rows if isinstance(rows, slice) else np.ravel(rows).tolist()] = True
-        except IndexError as error:
+        except (IndexError, ValueError, TypeError) as error:
             raise InputError(f"cannot mask these rows of {len(self)} ({error}); give positions below that") from None
         refuse_if(not masked.any(), "no row is masked; name at least one, or use the series as it is")
         values = self._split(np.where(masked[:, None], np.nan, self.values))
@@ -409,7 +413,7 @@ class Series:
         left = np.nanmax(after, 0) - np.nanmin(after, 0) > 1e-12 * np.nanmax(np.abs(before), 0)
         if not left.all():  # but rounding errors
             gone = ", ".join(self.names[i] for i, kept in zip(picked, left) if not kept)
-            raise InputError(f"nothing is left of column {gone} when it is {what}; leave it out")
+            raise InputError(f"column {gone} is constant when it is {what}; leave it out")
         kinds = tuple(FLOAT if i in picked else kind for i, kind in enumerate(self.kinds))
         return self._derive(changed, kinds, note=self._noted(what, picked))
 
@@ -461,9 +465,7 @@ class Series:
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the series as csv text that `read` gives back, and write it to ``path`` if one is given."""
-        from enmesh.data.files import csv_text
-
-        return csv_text(self, path)
+        return str(late.lazy_import("csv text")(self, path))
 
     def __repr__(self) -> str:
         lengths = sorted(set(self.lengths))

@@ -51,7 +51,7 @@ class Source:
 def is_source(data: Any) -> bool:
     """Say whether data is a path or an open file, or a list of such."""
     if isinstance(data, (list, tuple)) and data:
-        return all(is_source(one) for one in data)
+        return all(not isinstance(one, (list, tuple)) and is_source(one) for one in data)
     return isinstance(data, (str, os.PathLike)) or hasattr(data, "read")
 
 

@@ -173,7 +173,7 @@ def check_names(names: Sequence[Any], n_nodes: int) -> tuple[str, ...]:
     refuse_if(twice, f"duplicate name: {listed(twice)}; names must differ")
     for number, name in enumerate(chosen, 1):
         if not can_be_seen(name):
-            raise InputError(f"the name of column {number} cannot be seen ({name!a}); give it another")
+            raise InputError(f"column {number} has no visible name ({name!a}); rename it")
     return chosen
 
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from enmesh.draw.cautions import plan, repeated
 from enmesh.draw.subject import LEVEL, Network, all_tests
-from enmesh.late import room
+from enmesh.errors import InputError, first_few
+from enmesh.late import lazy_import
 
 SENTENCES = 3
 ERRORS, STRAIGHT = 2.0, 2 / 3  # standard errors that make a sign, and the least share on a straight line
@@ -132,18 +133,33 @@ def _nothing(network: Network) -> list[str]:
     return said
 
 
+def certainty(network: Network) -> list[str]:
+    """Return sentences on loops, on links that a hidden driver may make, and on what the recording could show."""
+    return [part for part in (feedback(network), hidden_drivers(network), reach(network)) if part]
+
+
+def hidden_drivers(network: Network) -> str:
+    """Return which links may come from a driver that was not recorded."""
+    found = [f"{c.source} → {c.target}" for c in network.candidates if c.selected and c.hidden]
+    return f"An effect within one sample, or a hidden driver, may cause {first_few(found, 4)}." if found else ""
+
+
 def reach(network: Network) -> str:
     """Return which links the recording could show at all, and how many samples would show weaker ones."""
     samples = network.provenance.get("samples")
     if not isinstance(samples, int) or "events" in network.provenance or len(network.names) < 2:
         return ""
-    found = room("power")(network)
+    try:
+        found = lazy_import("power")(network)
+    except InputError:  # states were counted, and the series that says how many there are is not in memory
+        return ""
     if not math.isfinite(found.smallest):
         return f"{samples:,} samples are too few to show a link; record more."
     fewer = found.smallest / 4
+    needed = round_up(found.samples_needed(fewer))
     return (
-        f"With {samples:,} samples, 4 of 5 linear links of {found.smallest:.2g} nats would be found; weaker ones are "
-        f"often missed. About {round_up(found.samples_needed(fewer)):,} samples would show links of {fewer:.2g} nats."
+        f"With {samples:,} samples, 4 of 5 {found.kind}links of {found.smallest:.2g} nats would be found; weaker ones "
+        f"are often missed. About {needed:,} samples would show links of {fewer:.2g} nats."
     )
 
 

@@ -55,6 +55,9 @@ REMEDIES = (
     (r"at lag (\d+), the largest", "Look at longer lags.", "--max-lag {double}", "em.infer(series, max_lag={double})"),
     (r"raise max_parents", "Allow more parents of a node.", "--max-parents MORE", "em.infer(series, max_parents=MORE)"),
     (r"allow cycles", "Allow feedback.", "--allow-cycles", "em.infer(series, acyclic=False)"),
+    (r"^no direction within one sample:", "Say which of two nodes comes first, if you know.", "",
+     "em.infer(series, within_sample=True, tiers=[[FIRST], [SECOND]])"),
+    (r"^links change", "Infer one network for each part between changes.", "enmesh regimes", "em.regimes(series)"),
     (r"parts of the record", "Look at the links over time.", "", "em.windows(series, width=WIDTH, step=STEP)"),
 )  # fmt: skip
 PREPARED: dict[str, Callable[..., Any]] = {
@@ -79,8 +82,10 @@ def planned(network: Network) -> list[Step]:
 
 
 def repeated(network: Network, flag: str, python: str) -> str:
-    """Return the command of a network with one more option, in the language that it was given in."""
+    """Return the command of a network with one more option, or another command, in the language it was given in."""
     typed = network.provenance.get("command")
+    if typed and flag.startswith("enmesh "):
+        return f"{flag} {network.provenance.get('file') or 'FILE'}"
     if typed and flag:
         return f"{typed} {flag}"
     return python if python.startswith("em.") else f"em.infer(series, {python})"
@@ -127,7 +132,7 @@ def _after(network: Network, step: Step) -> int | None:
     series = network.series
     if flag not in PREPARED or not hasattr(series, "detrend") or len(network.names) > MOST_NODES:
         return None
-    diagnose = late.room("diagnose")
+    diagnose = late.lazy_import("diagnose")
     found = re.search(pattern, step.message)
     try:
         prepared = PREPARED[flag](series, found.groups() if found else ())

@@ -58,7 +58,6 @@ def group(found: Result, **where: Any) -> Axes:
     return _shares(found.share, "subjects with it", found.network, where)
 
 
-BRIDGE = 1.358  # that a Brownian bridge exceeds in 5 % (Kolmogorov)
 MOST_BRIDGES = 8  # pairs whose statistic is drawn
 
 
@@ -143,22 +142,21 @@ def windows(found: Result, **where: Any) -> Axes:
 def regimes(found: Result, **where: Any) -> Axes:
     """Draw the statistic of the pairs that change most along the record, and the change points."""
     size = np.abs(found.sums).max(axis=-1)
-    pairs = [(i, j) for i, j in np.argwhere(size > BRIDGE)]
-    pairs = sorted(pairs, key=lambda pair: -size[pair])[:MOST_BRIDGES]
+    pairs = sorted(map(tuple, np.argwhere(size > found.limit)), key=lambda pair: -size[pair])[:MOST_BRIDGES]
     with picture((7.2, 3.4), **where) as (ax, theme):
         for i, j in pairs:
             name = " → ".join(short([found.network.names[i], found.network.names[j]], 24))
             ax.plot(found.times * found.dt, found.sums[i, j], lw=1.4, label=name)
-        for height in (-BRIDGE, BRIDGE):
+        for height in (-found.limit, found.limit):
             ax.axhline(height, color=theme.faint, lw=0.8, ls="--")
         for point in found.change_points:
             ax.axvline(point * found.dt, color=theme.mark, lw=1.6)
         ax.axhline(0, color=theme.faint, lw=0.8)
         if pairs:
             ax.legend(fontsize=7, frameon=False, ncols=2)
-        ax.set(xlabel="sample" if found.dt == 1 else "time", ylabel="statistic (bridge)")
-        what = "pairs that change most" if pairs else "no pair changes"
-        caption(ax, f"{what}; one that does not crosses the dashed lines in 5 %; vertical: change points", theme)
+        ax.set(xlabel="sample" if found.dt == 1 else "time", ylabel="sum (standard deviations)")
+        what = "links that change" if pairs else "no link changes"
+        caption(ax, f"{what}; others leave the dashed lines in at most 5 %; vertical: change points", theme)
     return ax
 
 

@@ -100,7 +100,7 @@ def _backdrop(ax: Axes, places: Places, drawing: Layout) -> None:
     path, ends = places.picture, places.ends
     if path is None or ends is None:
         return
-    refuse_if(path.suffix.lower() == ".svg", f"{path.name} can stand behind the page alone; give a png or jpg")
+    refuse_if(path.suffix.lower() == ".svg", f"{path.name} is for the page only; give a png or jpg")
     left, right, bottom, top = ends_in(drawing, places)
     image = imread(path)
     ax.imshow(image, extent=(left, right, bottom, top), alpha=0.5, zorder=0, aspect="auto")

@@ -10,7 +10,7 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.embedding.blocks import Blocks
 from enmesh.embedding.lagged import Embedding, Lagged, Pasts
-from enmesh.errors import InputError, hazard, said_of_all_columns
+from enmesh.errors import InputError, aggregated_warnings, hazard
 from enmesh.estimators.base import numeric
 from enmesh.estimators.scaling import tie_noise, zscore
 from enmesh.methods import Method
@@ -70,13 +70,13 @@ class SelfPrediction(EmbeddingMethod):
 
     def tables(self, series: Series) -> dict[str, EmbeddingTable]:
         """Return the table of every node."""
-        with said_of_all_columns():
+        with aggregated_warnings():
             return {name: self.judge(series, name) for name in series.names}
 
     def choose(self, series: Series) -> Embedding:
         """Return each node's best dimension and delay; warn of dimensions beyond which none was tried."""
         tables = self.tables(series)
-        with said_of_all_columns():
+        with aggregated_warnings():
             for name, table in tables.items():
                 if 1 < table.dims[-1] == table.best[0]:
                     advice = "is the largest that was tried; raise max_dim to see further"

@@ -12,7 +12,7 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding.lagged import Lagged, Pasts, reach
-from enmesh.errors import InputError, hazard, said_of_all_columns
+from enmesh.errors import InputError, aggregated_warnings, hazard
 
 # Conditioned values of series that are in use, by the option that conditions them: one inference asks for them often.
 conditioned_before: "WeakKeyDictionary[Series, dict[Any, np.ndarray]]" = WeakKeyDictionary()
@@ -52,7 +52,7 @@ class Blocks:
         self._table = pasts.table(series.names)
         self.span, self.searched = reach(pasts, series.names), pasts.searched
         self._series = series
-        with said_of_all_columns():
+        with aggregated_warnings():
             in_runs = reaches_back > 0
             self.values = series.transform(condition, True) if in_runs else _conditioned(series, condition)
         lengths = np.array(series.lengths)
@@ -143,6 +143,5 @@ class Blocks:
         for node, lag in {*(Lagged(i, 0) for i in family or range(self.n_nodes)), *lagged}:
             complete &= ~absent[self.rows - lag, node]
         if family is None and self._series.missing is not None:
-            used = f"{complete.sum()} of {len(complete)} windows"
-            hazard(f"missing='drop': {used} have no missing value and are used")
+            hazard(f"missing or masked values: {complete.sum()} of {len(complete)} windows have none and are used")
         return complete

@@ -45,7 +45,7 @@ def choose_embedding(
     (('a', 2),)
     """
     series = Series.of(series)
-    method = method or Ragwitz()
+    method = Ragwitz() if method is None else method
     if not isinstance(method, EmbeddingMethod):
         raise InputError(f"method={method!r} is not known; use {METHODS} or NonUniform()")
     pasts = method.choose(series)
@@ -74,7 +74,7 @@ def embedding_criteria(series: Series, method: SelfPrediction | None = None) -> 
     (1, 1)
     """
     series = Series.of(series)
-    method = method or Ragwitz()
+    method = Ragwitz() if method is None else method
     if not isinstance(method, SelfPrediction):
         raise InputError(f"method={method!r} has no criterion per node; use {METHODS}")
     return method.tables(series)

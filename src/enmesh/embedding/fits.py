@@ -130,11 +130,11 @@ class Fit:
 
     @property
     def has_room(self) -> bool:
-        """Whether the samples bear one more variable."""
+        """Whether there are samples for one more variable."""
         return (self.n_features + self.added) * SAMPLES_PER_COEFFICIENT <= self.records.n and self.left > 0
 
     def shares(self) -> np.ndarray:
-        """Return the share of what is left of the target that each candidate explains."""
+        """Return the share of the target's residual variance that each candidate explains."""
         share = self._shares()
         return share if self.xp is np else share.get()
 
@@ -192,7 +192,7 @@ class Line(Fit):
         self._along: list[Any] = []
 
     def _shares(self) -> Any:
-        """b^2 / (d e'e), d what is left of the candidate itself; or `_explained` by a source with all its lags."""
+        """b^2 / (d e'e), d the candidate's own residual variance; or `_explained` by a source with all its lags."""
         xp = self.xp
         if self.added > 1:
             return self._shares_together()
@@ -200,7 +200,7 @@ class Line(Fit):
         return xp.where(usable, self._with_y**2 / xp.where(usable, self._variance, 1.0), 0.0) / self.left
 
     def _shares_together(self) -> Any:
-        """Take for G what is left of the covariance of a source's lags."""
+        """Take for G the residual covariance of a source's lags."""
         inner, by_lag = self.records.within, (self.added, self.records.blocks.n_nodes)
         for along in self._along:
             inner = inner - along.reshape(by_lag)[:, None] * along.reshape(by_lag)
@@ -208,7 +208,7 @@ class Line(Fit):
         return self._explained(inner, self._with_y.reshape(by_lag), scale)
 
     def add(self, variable: Lagged) -> Task[None]:
-        """One Gram-Schmidt step: of the covariances with the target, and of what is left of each candidate."""
+        """One Gram-Schmidt step: of the covariances with the target, and of each candidate's residual variance."""
         self.chosen.append(variable)
         column = self.records.column(variable)
         new = orthonormal_rest(self._basis, column[:, None], self.xp)
@@ -323,7 +323,7 @@ def residual_sum(features: np.ndarray, y: np.ndarray) -> tuple[float, int]:
 
 
 def f_test(share: float, added: int, rest: int) -> float:
-    """Return the p-value of a share of variance that ``added`` coefficients explain; ``rest`` degrees are left."""
+    """Return the p-value of a share of variance that ``added`` coefficients explain; ``rest`` degrees remain."""
     from scipy.special import fdtrc
 
     if rest < 1 or share <= 0:

@@ -1,7 +1,7 @@
 """Forward selection of lagged variables by regression: every node at every lag, for networks of any size.
 
-For a target, start from its own past. The gain of a lagged variable v is the share of what is left of the target that v
-explains beyond what was selected,
+For a target, start from its own past. The gain of a lagged variable v is the share of the target's residual
+variance that v explains beyond what was selected,
 
     r(v) = b' G^-1 b / e'e,      e = y - Q Q'y,   b = f(v)'e,   G = f(v)'f(v) - (Q'f(v))'(Q'f(v)),
 

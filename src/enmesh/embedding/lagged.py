@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_if
 from enmesh.options import option, whole
 
 PerNode = int | Mapping[str, int]
@@ -59,6 +59,10 @@ class Embedding:
         for what in ("dim", "delay", "lag"):
             value: Any = getattr(self, what)
             if isinstance(value, (Mapping, tuple, list)):
+                odd = not isinstance(value, Mapping) and not all(
+                    isinstance(one, tuple) and len(one) == 2 for one in value
+                )
+                refuse_if(odd, f"{what}={value!r} is not possible; give a number, or {{node: number}}")
                 pairs = ((str(name), whole(what, number, 1)) for name, number in dict(value).items())
                 object.__setattr__(self, what, tuple(sorted(pairs)))
             else:
@@ -147,10 +151,16 @@ def checked_pasts(pasts: Any) -> Pasts:
     return pasts
 
 
+def _pair(ends: Any) -> tuple[Any, ...]:
+    return ends if isinstance(ends, tuple) else (ends,)
+
+
 def _checked_lags(lags: Any) -> Iterable[tuple[str, str, tuple[int, ...]]]:
-    entries = [(*pair, found) for pair, found in lags.items()] if isinstance(lags, Mapping) else lags
+    if not isinstance(lags, Iterable) or hasattr(lags, "ndim"):
+        raise InputError(f"{lags!r} holds no lags; give {{(source, target): (lag, ...)}}")
+    entries = [(*_pair(pair), found) for pair, found in lags.items()] if isinstance(lags, Mapping) else lags
     for entry in entries:
-        if len(entry) != 3:
+        if not isinstance(entry, tuple | list) or len(entry) != 3:
             raise InputError(f"{entry!r} is not a past; give {{(source, target): (lag, ...)}}")
         source, target, found = entry
         found = found if isinstance(found, Iterable) else (found,)

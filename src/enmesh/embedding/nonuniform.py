@@ -161,7 +161,7 @@ class TestedSelection:
         self.transfers = Transfers(series, method.estimator, Lags(searched=method.max_lag))
         blocks = self.transfers.blocks
         states = [arity for arity in blocks.arity if arity] or [0]
-        self._most = 1 + method.estimator.bearable_parents(blocks.n, [1], states)[0]
+        self._most = 1 + method.estimator.max_parents_for(blocks.n, [1], states)[0]
         self._sampling = Sampling(method.surrogate, method.count, method.seed)
         self._level = 1 - method.alpha
         self._tested: dict[tuple[Any, ...], Significance] = {}
@@ -281,10 +281,10 @@ class TestedSelection:
 
 def _stands_out(values: np.ndarray) -> float:
     """Return the value from which on a candidate stands out among all of a target's candidates."""
-    return -np.inf if len(values) < MANY_CANDIDATES else far_from_most(values, STANDS_OUT)
+    return -np.inf if len(values) < MANY_CANDIDATES else outlier_threshold(values, STANDS_OUT)
 
 
-def far_from_most(values: np.ndarray, deviations: float) -> float:
+def outlier_threshold(values: np.ndarray, deviations: float) -> float:
     """Return the value that lies so many standard deviations, of most values, above the one in the middle."""
     middle = np.median(values)
     return float(middle + deviations * 1.4826 * np.median(np.abs(values - middle)))

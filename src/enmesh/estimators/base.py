@@ -164,8 +164,8 @@ class Estimator(Method, ABC):
         """Return the number of free parameters of p(y | z), from the arity of every column."""
         raise InputError(f"{type(self).__name__} has no parameters to count; use TEE, which needs none")
 
-    def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
-        """Return how many parents ``n`` samples bear, at least 1, and the reason: here the joint dimension.
+    def max_parents_for(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
+        """Return how many parents ``n`` samples allow, at least 1, and the reason: here the joint dimension.
 
         ``widths`` are the columns of every node's past, ``states`` the number of states of every node.
         """

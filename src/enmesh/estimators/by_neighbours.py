@@ -96,18 +96,18 @@ class PreparedByNeighbours(Prepared):
         return self.z if self._residuals is None else self._residuals.basis[:, 1:]
 
     def _local(self, x: np.ndarray) -> np.ndarray:
-        return self._counted(self._freed(x))
+        return self._counted(self._residualised(x))
 
     def best(self, x: np.ndarray, choose: int) -> np.ndarray:
-        """Return the largest value of each ``x (batch, n, d)`` by ``choose`` of its columns, freed of z once."""
-        return forward_selected(self._freed(x), choose, lambda some: self._counted(some).mean(axis=1), np)
+        """Return the largest value of each ``x (batch, n, d)`` by ``choose`` of its columns, residualised on z once."""
+        return forward_selected(self._residualised(x), choose, lambda some: self._counted(some).mean(axis=1), np)
 
-    def _freed(self, x: np.ndarray) -> np.ndarray:
+    def _residualised(self, x: np.ndarray) -> np.ndarray:
         """Return what regressions on z leave of x; a device does that where surrogates are drawn."""
         return x if self._residuals is None or self._on_device else self._residuals(x)
 
     def _counted(self, x: np.ndarray) -> np.ndarray:
-        """Return the value of each sample of x that is freed of z already."""
+        """Return the value of each sample of x that is residualised on z already."""
         method, arguments, tables, constant = self._question
         plus, minus = tables[0](*tables[1:])
         *joint, n_xz, n_yz, n_z = getattr(self._neighbours, method)(x, *arguments)

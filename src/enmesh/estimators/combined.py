@@ -75,7 +75,7 @@ class Combined(Estimator):
     """
 
     cli_name = "combined"
-    summary = "links that may be linear or not: neighbours and a line at one level"
+    summary = "links that may be linear or not: nearest neighbours and a linear test at one level"
     references = KSG.references
 
     members: tuple[Estimator, ...] = (KSG(residual="quadratic"), Gaussian())

@@ -133,10 +133,10 @@ class Discrete(Estimator):
         """(|y| - 1)|z|: one probability table per state of z."""
         return (prod(self._arities(y)) - 1) * prod(self._arities(z))
 
-    def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
+    def max_parents_for(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
         """Three samples per joint state."""
         each = max(2, *states) ** max(widths)
-        return max(1, int(np.log(max(n / 3, 2)) / np.log(each)) - 1), f"{n} samples bear 3 per joint state"
+        return max(1, int(np.log(max(n / 3, 2)) / np.log(each)) - 1), f"{n} samples allow 3 per joint state"
 
     def _arities(self, observed: Sequence[int]) -> Sequence[int]:
         return observed if self.arity is None else (self.arity,) * len(observed)

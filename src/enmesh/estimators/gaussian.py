@@ -112,9 +112,9 @@ class Gaussian(Estimator):
         """Coefficients and intercept per target, and the residual covariance."""
         return len(y) * (len(z) + 1) + len(y) * (len(y) + 1) // 2
 
-    def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
+    def max_parents_for(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
         """Ten samples per coefficient."""
-        return max(1, n // (10 * max(widths)) - 1), f"{n} samples bear 10 per coefficient"
+        return max(1, n // (10 * max(widths)) - 1), f"{n} samples allow 10 per coefficient"
 
 
 class NothingLeft(InputError):

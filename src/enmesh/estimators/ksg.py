@@ -42,7 +42,7 @@ class KSG(ByNeighbours):
     noise
         Standard deviation of the seeded noise that breaks ties, relative to each variable's; 0 switches it off.
     normalise
-        ``"zscore"``, or ``"rank"`` (normal scores), which tames heavy tails.
+        ``"zscore"``, or ``"rank"`` (normal scores), for heavy tails.
     residual
         What is taken out of source and target first by a regression on the condition: ``"none"``, ``"linear"``,
         ``"quadratic"``, or ``"features"`` (random Fourier features: any smooth function). The quantity stays the same,
@@ -87,7 +87,7 @@ class KSG(ByNeighbours):
     def __post_init__(self) -> None:
         if self.k is None and self.residual == "none":
             object.__setattr__(self, "k", USUAL)
-        if self.algorithm not in (1, 2):
+        if not isinstance(self.algorithm, int) or self.algorithm not in (1, 2):
             raise InputError(f"algorithm={self.algorithm!r} is not known; KSG has 1 and 2")
         if not (np.isfinite(self.noise) and 0 <= self.noise < 1):
             raise InputError(f"noise={self.noise!r} is not possible; give a small number such as 1e-8, or 0")

@@ -93,9 +93,9 @@ class Ordinal(Estimator):
         """Refuse: a value alone has no order."""
         raise InputError("single values have no order, so no entropy by patterns; use KSG or Discrete")
 
-    def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
+    def max_parents_for(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
         """Three samples per joint pattern."""
-        return Discrete().bearable_parents(n, widths, (factorial(self.order),))
+        return Discrete().max_parents_for(n, widths, (factorial(self.order),))
 
 
 class _PreparedOrdinal(Prepared):

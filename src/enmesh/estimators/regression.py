@@ -47,7 +47,7 @@ CLEARLY = 1.1  # times more that ranks must miss of a variable's next values for
 # Kinds of features: how many a variable has, and how many a pair of them.
 KINDS = {"linear": (1, 0), "quadratic": (2, 1), "fourier": (1 + 2 * len(FREQUENCIES), 4), "basis": (4, 1)}
 RESPONSES = 4  # functions of a target, where it is not only itself: location, spread and two of shape
-REPEATED = 1e-6  # share of a response's size that is left by those before it, below which it adds nothing
+REPEATED = 1e-6  # smallest share of a response that those before it do not explain; below it adds nothing
 
 
 class Features:
@@ -249,7 +249,7 @@ class Regression(Estimator):
         if self.features == "linear":
             return Gaussian().joint(blocks)
         columns = Features(self.features).count(len(blocks.askable()))
-        if self.targets > 1:  # a factor gives what is left of one target
+        if self.targets > 1:  # a factor gives the residual of one target
             return None
         return None if blocks.n * columns**2 > JOINT_PRODUCTS else _JointRegression(self.features, blocks)
 
@@ -269,12 +269,12 @@ class Regression(Estimator):
         targets = len(y) * self.targets
         return targets * (Features(self.features).count(len(z)) + 1) + targets * (targets + 1) // 2
 
-    def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
+    def max_parents_for(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
         """Ten samples per feature."""
         count, parents = Features(self.features).count, 1
         while 10 * count((parents + 2) * max(widths)) <= n:
             parents += 1
-        return parents, f"{n} samples bear 10 per feature"
+        return parents, f"{n} samples allow 10 per feature"
 
 
 class _JointRegression(JointGaussian):
@@ -306,7 +306,7 @@ class _JointRegression(JointGaussian):
 
 
 class PreparedRegression(Prepared):
-    """The target freed of the features of z, by one QR decomposition.
+    """The target residualised on the features of z, by one QR decomposition.
 
     The ridge is rows of the regression: below the n samples of each feature stands the root of SHRINK n in a row of its
     own, and 0 in that row for the target. Least squares of the longer columns is the penalised fit.
@@ -333,8 +333,8 @@ class PreparedRegression(Prepared):
         self._basis, self._hidden = basis[:, :n], basis[:, n:] @ basis[:, n:].T
         self._target = xp.linalg.solve(xp.linalg.cholesky(left), target[:, :n])  # whitened, but for the ridge
 
-    def _freed(self, x: Any) -> tuple[Any, Any, Any]:
-        """Return the features of ``x (b, d, n)`` freed of those of z, their products, and those with the target."""
+    def _residualised(self, x: Any) -> tuple[Any, Any, Any]:
+        """Return features of ``x (b, d, n)`` residualised on those of z, their products, and those with the target."""
         new = self._features.added(x, self._z)
         (b, m, n), rows = new.shape, new.reshape(-1, x.shape[2])
         along, cross = rows @ self._basis.T, (rows @ self._target.T).reshape(b, m, -1)
@@ -356,7 +356,7 @@ class PreparedRegression(Prepared):
         chance adds to the sum of their squares: the variance of squared residuals times the sum of squared leverages.
         """
         xp = self._xp
-        new, inner, _ = self._freed(xp.ascontiguousarray(xp.asarray(x.T, dtype=np.float64))[None])
+        new, inner, _ = self._residualised(xp.ascontiguousarray(xp.asarray(x.T, dtype=np.float64))[None])
         white = xp.linalg.solve(xp.linalg.cholesky(inner[0]), new[0])
         rest = self._target - (self._target @ white.T) @ white
         leverage = (white**2).sum(axis=0)
@@ -401,7 +401,7 @@ class PreparedRegression(Prepared):
         count = self._features.count(known + d)
         if n < SCARCE * count:
             told = f"{count} features for {n} samples: values are mostly chance"
-            hazard(f"{told}; use fewer lags or parents, or lines")
+            hazard(f"{told}; use fewer lags or parents, or features='linear'")
         most = max(1, HELD // (n * (count - self._features.count(known))))
         for first in range(0, b, most):
             part = self._xp.asarray(x[first : first + most], dtype=np.float64)
@@ -421,14 +421,14 @@ class PreparedRegression(Prepared):
         return -(self._xp.log(left[:, 0, 0]) if one else self._xp.linalg.slogdet(left)[1]) / 2
 
     def _cmi(self, x: np.ndarray) -> np.ndarray:
-        parts = (self._freed(part)[1:] for part in self._batches(x))
+        parts = (self._residualised(part)[1:] for part in self._batches(x))
         return self._host([self._value(self._explained(*part)[1]) for part in parts])
 
     def _local(self, x: np.ndarray) -> np.ndarray:
         """Log-likelihood ratio of the two fits, sample by sample; what the ridge takes is the same for all samples."""
         xp, found, target = self._xp, [], self._target
         for part in self._batches(x):
-            new, inner, cross = self._freed(part)
+            new, inner, cross = self._residualised(part)
             weights, left = self._explained(inner, cross)
             rest = target - weights.swapaxes(1, 2) @ new
             surprise = (target**2).sum(axis=0) - (rest * xp.linalg.solve(left, rest)).sum(axis=1)
@@ -457,7 +457,7 @@ def better_scale(column: np.ndarray) -> str:
     """Return the scale on which a variable predicts its own next value better, out of sample: "rank" or "zscore".
 
     Squares and products of the last two values are fitted to every other tenth of the series and predict the rest, and
-    the other way round. z-scores must miss `CLEARLY` less: ranks are not moved by heavy tails, but bend a parabola.
+    the other way round. z-scores must miss `CLEARLY` less: ranks are not moved by heavy tails, but change a parabola.
 
     >>> import numpy as np
     >>> better_scale(np.random.default_rng(0).standard_t(2, size=500))

@@ -1,4 +1,4 @@
-"""Residuals: what a regression on z leaves of y and of every x, so that neighbours see the innovations.
+"""Residuals of y and of every x after regression on z, so that neighbours are those of innovations.
 
 For any functions f and g
 

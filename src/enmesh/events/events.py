@@ -12,6 +12,7 @@ from enmesh.data.series import Series
 from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.errors import InputError, refuse_if
 from enmesh.events.sources import Columns, Spans, Trial, plain_numbers, trials_of
+from enmesh.options import names_in, one_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,16 +96,17 @@ class Events:
     ):
         words = tuple(mend or ()) if isinstance(mend, (list, tuple, set, type(None))) else (mend,)
         for word in words:
-            refuse_if(word not in MEND, f"mend={word!r} is not known; use {', '.join(map(repr, MEND))}")
+            one_of("mend", word, MEND)
         for word in sorted(reading.keys() - set(READING)):
             raise InputError(f"{word} has no effect on events; leave it out")
         found = trials_of(data, Columns(node, time, trial), reading)
         self.file = str(data) if isinstance(data, (str, os.PathLike)) and str(data) != "-" else ""
         if isinstance(data, Events):
             self.file, truth = data.file, data.truth if truth is None else truth
-        self.names = _names(found, [names] if isinstance(names, str) else names)
+        self.names = _names(found, names)
         self.guessed = duration is None and windows is None and any(one.limits is None for one in found)
-        self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
+        refuse_if(not isinstance(truth, (Mapping, type(None))), "truth is no mapping; give {target: sources}")
+        self.truth = None if truth is None else {str(t): tuple(names_in("truth", p)) for t, p in truth.items()}
         places = [f" in trial {number + 1}" if len(found) > 1 else "" for number in range(len(found))]
         for number, (one, place) in enumerate(zip(found, places)):
             times = {name: _times(t, visible(name + place)) for name, t in one.times.items()}
@@ -237,14 +239,15 @@ def _names(found: Sequence[Trial], wanted: Sequence[str] | None) -> tuple[str, .
     known = list(dict.fromkeys(name for one in found for name in one.times))
     refuse_if(not known, "there are no events; give times of at least one node")
     if wanted is not None:
-        absent = [str(name) for name in wanted if str(name) not in known]
+        wanted = [wanted] if isinstance(wanted, str) else names_in("names", wanted)
+        absent = [name for name in wanted if name not in known]
         refuse_if(absent, f"there is no node {listed(absent)}; the nodes are {listed(known)}")
-        known = [str(name) for name in wanted]
+        known = wanted
         refuse_if(not known, "no node is named; name at least one")
     if len(set(known)) < len(known):
         raise InputError("a node is named twice; name each once")
     for name in known:
-        refuse_if(not can_be_seen(name), f"the name of a node cannot be seen ({name!a}); give it another")
+        refuse_if(not can_be_seen(name), f"a node has no visible name ({name!a}); rename it")
     return tuple(known)
 
 

@@ -11,14 +11,14 @@ from enmesh.events.transfers import with_histories
 from enmesh.inference.network import Network
 from enmesh.inference.plan import Plan
 from enmesh.inference.run import Run
-from enmesh.inference.wanted import Choices, Scores, Wanted
+from enmesh.inference.wanted import Choices, Request, Scores
 from enmesh.scores import TEE
 from enmesh.tasks import single_thread
 
 SHOWN = 60  # events of the busiest node in the page's raster
 
 
-def infer_events(events: Events, wanted: Wanted, run: Run) -> Network:
+def infer_events(events: Events, wanted: Request, run: Run) -> Network:
     """Infer which node's events drive which; see `infer`."""
     with run.progress, collected_hazards() as run.hazards, single_thread():
         plan = Plan(_score(events, wanted, run))
@@ -26,7 +26,7 @@ def infer_events(events: Events, wanted: Wanted, run: Run) -> Network:
         return _as_events(run.network(plan), events)
 
 
-def _score(events: Events, wanted: Wanted, run: Run) -> TEE:
+def _score(events: Events, wanted: Request, run: Run) -> TEE:
     """Return the score that was given, or the default: sequential TEE by histories at near random times."""
     choices = run.choices
     if isinstance(wanted.score, TEE):

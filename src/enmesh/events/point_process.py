@@ -122,7 +122,7 @@ class PointProcess(Estimator):
         """The surrogates of its tests, unless others are asked for."""
         return NearbyHistories()
 
-    def bearable_parents(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
+    def max_parents_for(self, n: int, widths: Sequence[int], states: Sequence[int]) -> tuple[int, str]:
         """Return how many parents keep the joint dimension where neighbours are near."""
         own = self.target_history if isinstance(self.target_history, int) else 2
         bearable = (NEIGHBOUR_DIMENSION - 2 - own) // (self.condition_history or self.source_history)

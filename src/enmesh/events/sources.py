@@ -45,7 +45,7 @@ def trials_of(data: Any, named: Columns, words: Mapping[str, Any]) -> list[Trial
     if hasattr(data, "get_unit_spike_times"):
         return [_from_units(data)]
     if hasattr(data, "units") and hasattr(data, "session_start_time"):
-        refuse_if(data.units is None, "the NWB file has no table of units; there are no spike times in it")
+        refuse_if(data.units is None, "the NWB file has no table of units, thus no spike times; give one with units")
         return [_from_units(data.units)]
     if isinstance(data, Mapping) and hasattr(data, "time_support"):
         times = {str(name): np.asarray(train.t) for name, train in data.items()}
@@ -81,6 +81,9 @@ def _from_mapping(data: Mapping[Any, Any], named: Columns) -> list[Trial]:
     """Return {node: times} as one trial, {node: [times of trial 1, times of trial 2]} as several."""
     if {"node", "time"} <= data.keys():
         return _from_columns({str(name): np.asarray(column) for name, column in data.items()}, named)
+    if data and all(map(_are_dates, data.values())):
+        nodes = np.repeat(list(map(str, data)), list(map(len, data.values())))
+        return _from_columns({"node": nodes, "time": np.concatenate([*map(np.asarray, data.values())])}, Columns())
     if data and all(hasattr(train, "t_stop") for train in data.values()):
         return [_of_trains(list(data.items()), by_key=True)]
     if data and all(hasattr(train, "time_support") for train in data.values()):
@@ -94,6 +97,11 @@ def _from_mapping(data: Mapping[Any, Any], named: Columns) -> list[Trial]:
     if len(nested) < len(data) or len(set(nested)) > 1:
         raise InputError("some nodes have a list of trials and others not as many; give each node all trials")
     return [Trial({str(name): t[i] for name, t in data.items()}) for i in range(nested[0])]
+
+
+def _are_dates(times: Any) -> bool:
+    first = times[0] if (_is_list(times) or hasattr(times, "dtype")) and len(times) else None
+    return isinstance(first, np.datetime64) or hasattr(first, "isoformat")
 
 
 def _is_list(value: Any) -> bool:
@@ -158,6 +166,8 @@ def _seconds(column: np.ndarray, dates: str | None) -> np.ndarray:
     """Return times as numbers; dates become seconds after the first of them."""
     import pandas as pd
 
+    if column.dtype.kind == "O" and any(hasattr(one, "isoformat") for one in column):
+        column = pd.to_datetime(pd.Series(column), utc=True, errors="coerce").to_numpy("M8[ns]")
     if column.dtype.kind != "M":
         plain = pd.to_numeric(pd.Series(plain_numbers(column)), errors="coerce")
         odd = np.flatnonzero(plain.isna() & pd.notna(column))
@@ -224,7 +234,7 @@ def _from_nwb(path: Any) -> list[Trial]:
     except ImportError:
         raise InputError(f"{path}: pynwb is not installed; run: pip install 'enmesh[spikes]'") from None
     if not os.path.exists(path):
-        raise InputError(f"there is no file {path}")
+        raise InputError(f"there is no file {path}; name one that exists")
     try:
         with NWBHDF5IO(str(path), "r") as source:
             return trials_of(source.read(), Columns(), {})

@@ -69,7 +69,7 @@ class EventTransfers:
             raise InputError(f"{told}; give n_surrogates, such as 199")
         stream = stream_of("events", seed, target, tuple(sorted(sources)))
         question = self.question(sources, target, given)
-        how = resolve(Surrogate, surrogate or self.estimator.usual_surrogate)
+        how = resolve(Surrogate, self.estimator.usual_surrogate if surrogate is None else surrogate)
         surrogates: Any = EventSurrogates(question, how, stream)
         return (yield from sampled(surrogates, None, count, None, level))  # type: ignore[arg-type]
 
@@ -111,4 +111,4 @@ def prepared(events: Events, estimator: Any, **samples: Any) -> EventTransfers:
         refuse_if(value is not None, f"{name} belongs to samples and events have histories; {instead}")
     if isinstance(estimator, str):
         raise InputError(f"estimator={estimator!r} takes samples; give PointProcess() for events")
-    return EventTransfers(events, estimator or PointProcess())
+    return EventTransfers(events, PointProcess() if estimator is None else estimator)

@@ -120,7 +120,7 @@ def to_brainnet(network: Network, path: str | Path, positions: Any) -> tuple[Pat
         for point, size, label in zip(points, degree, labels)
     ]
     weights = np.where(network.adjacency, matrices(network)["te"], 0.0)
-    refuse_if(np.isnan(weights).any(), "a link has no transfer entropy; BrainNet Viewer needs one for every link")
+    refuse_if(np.isnan(weights).any(), "a link has no transfer entropy, which this file needs; infer it again")
     edges = ["\t".join(f"{te:.6g}" for te in row) for row in weights]
     made = []
     for ending, lines in ((".node", nodes), (".edge", edges)):

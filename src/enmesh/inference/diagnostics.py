@@ -15,6 +15,7 @@ from enmesh.data.table import listed
 from enmesh.embedding import Blocks, Lagged, Lags, Pasts, checked_pasts
 from enmesh.embedding.base import prediction_errors, scaled
 from enmesh.errors import first_few
+from enmesh.options import whole
 from enmesh.surrogates import decorrelation_time
 
 SYNCHRONISED = 0.99
@@ -41,7 +42,7 @@ SENTENCES = {
     "autocorrelation": "slow: samples until the autocorrelation falls below 1/e: {numbers}; the record carries as much "
     "information as about {worth:.0f} independent samples; permuted surrogates would mislead, circular shifts do not",
     "lasting": "possibly non-stationary: samples, of {longest}, until the autocorrelation falls below 1/e: "
-    "{numbers}; unrelated nodes seem to go together; take differences with series.difference()",
+    "{numbers}; unrelated nodes seem to depend on each other; take differences with series.difference()",
     "sentinel": "sentinels: {words} in {nodes} lies far from all other values and often stands for a "
     "missing one; read it so with na='{words}'",
     "spike": "spikes: distance from the median in robust standard deviations: {numbers}; a few such "
@@ -49,11 +50,11 @@ SENTENCES = {
     "stuck": "stuck: samples in a row with the same value: {numbers}; if a sensor failed there, mask them "
     "with series.mask(rows)",
     "trend": "trend: rise or fall of a straight line over time, in standard errors: {numbers}; "
-    "unrelated nodes seem to go together; remove it with series.detrend()",
+    "unrelated nodes seem to depend on each other; remove it with series.detrend()",
     "season": "season: {nodes} share a period of about {period} samples, so that unrelated nodes seem to "
-    "go together; if it comes from outside, remove it with series.deseason(period={period})",
-    "determinism": "nearly determined by the own past: unexplained share {numbers}; sources can add "
-    "little, and a long past hides them: try a smaller kappa or coarser sampling",
+    "depend on each other; if it comes from outside, remove it with series.deseason(period={period})",
+    "determinism": "nearly deterministic: share of the variance that the own past leaves unexplained: {numbers}; "
+    "sources can add little, and a long past hides them: try a smaller kappa or coarser sampling",
     "halves": "changing: the {what} differs between the first and the second half, in standard errors: {numbers}; one "
     "network may not hold throughout, look at parts of the record",
     "dimension": "{family} spans {size} dimensions, over {limit}: estimates by neighbours and kernels are "
@@ -117,12 +118,12 @@ def hazards_of_pasts(series: Series, embedding: Pasts, max_parents: int | None =
     """Look for hazards that depend on the pasts: kinds ``"determinism"``, ``"dimension"`` and ``"samples"``."""
     blocks = Blocks(series, embedding, _numbers)
     others = series.n_nodes - 1
-    most = others if max_parents is None else min(max_parents, others)
+    most = others if max_parents is None else min(whole("max_parents", max_parents), others)
     return *determined(series, embedding), *_size(series, blocks, most)
 
 
 def determined(series: Series, embedding: Pasts) -> tuple[Finding, ...]:
-    """Look for nodes whose own past predicts them almost fully: little is left for a source to explain."""
+    """Look for nodes whose own past predicts them almost fully: a source can explain little."""
     if series.is_integer:
         return ()
     if series.missing is None:

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
 from enmesh import late
 from enmesh.data.series import Series
 from enmesh.embedding import Pasts
@@ -19,10 +17,10 @@ from enmesh.events.events import Events
 from enmesh.inference.diagnostics import hazards_of_data
 from enmesh.inference.network import Network
 from enmesh.inference.run import Run
-from enmesh.inference.wanted import Edges, Wanted
+from enmesh.inference.wanted import Edges, Request
 from enmesh.inference.within import with_within
 from enmesh.inference.workers import check_jobs
-from enmesh.options import whole
+from enmesh.options import names_in, switch, whole
 from enmesh.scores import Score
 from enmesh.scores.base import check_alpha
 from enmesh.search.base import Search
@@ -62,75 +60,51 @@ def infer(
     seed: int = 0,
     bootstrap: int = 0,
 ) -> Network:
-    """Infer which node drives which.
+    """Infer which node drives which. Without options, every possible link is tested by regression (`LinkTest`).
 
     Parameters
     ----------
     series
-        The data: a `Series`, or anything `Series` takes; or `Events`, whose lags are times and whose values are rates.
+        A `Series`, anything `Series` takes (table, array, path), or `Events`, whose lags are times.
     score, estimator
-        Such as ``TEE(estimator=KSG(), alpha=0.99)``, or a name as on the command line; or an estimator, whose score is
-        then the one that suits it. By default one test of every link by regression (`LinkTest`).
-    embedding
-        Pasts of every node, such as ``Embedding(dim=2)`` or ``Lags(...)``; by default found from the data.
-    level
-        Error rate of a link: the probability that one that is not there is found. By default 0.01, or in large
-        networks less, so that about one false link is expected.
-    fdr
-        Keep links by their false discovery rate instead, such as 0.05.
-    context
-        Nodes that are always known, and never driven, such as a temperature.
-    alpha
-        Confidence level of a score that is named or of the score of an estimator: 1 - level. Of the default test it is
-        deprecated; give ``level``.
-    surrogate, n_surrogates
-        How tests by surrogates are made; by default circular shifts, 199 or as many as alpha needs.
+        Another method: a score such as ``TEE(estimator=KSG())``, an estimator, or a name on the command line.
     search
-        ``Exact()`` by default for acyclic graphs, which proves its optimum; or a name.
-    max_lag
-        Largest lag at which sources are looked for; by default 5, or what a linear scan of longer lags asks for. With
-        a score or estimator, 1 is the paper's procedure: each node's embedding from its own series, sources at lag 1.
-    max_parents
-        Largest number of parents of a node; by default as many as pass the test.
-    acyclic
-        Whether the graph must have no cycles (the paper's class). The score lost to this is `Network.gap`.
-    within_sample
-        Add edges of lag 0 where they can be oriented, and test lagged links given them (`Network.within`).
-    required, forbidden
-        Edges ``(source, target)`` the graph must have, or must not have.
-    tiers
-        Groups of nodes in order, such as ``[["a"], ["b", "c"]]``: no edge goes from a later group to an earlier one.
-    candidates
-        ``{target: sources}``: the only sources that a target may have; targets that are not named may have any.
+        How the best graph is found: by default `Exact`, which proves that it is the best.
+    embedding
+        Past of every node, such as ``Embedding(dim=2)`` or ``Lags(...)``; by default selected from the data.
+    level, fdr
+        Error rate of a link, by default 0.01, lower in large networks (one false link); or a false discovery rate.
+    context
+        Nodes that every test is conditioned on and that are never driven, such as a temperature.
+    alpha, surrogate, n_surrogates
+        Of a score or estimator: its confidence level, 1 - ``level``, and how its surrogates are made.
+    max_lag, max_parents
+        Largest lag, by default 5 or what a linear scan of longer lags finds; largest number of parents of a node.
+    acyclic, within_sample
+        Allow no feedback (the score lost is `Network.gap`); add edges of lag 0 where they can be oriented.
+    required, forbidden, tiers, candidates
+        Edges ``(source, target)`` that must or must not be there; groups of nodes in order, with no edge from a later
+        to an earlier group; ``{target: sources}``, the only sources that a target may have.
     screen
-        Preselect candidate parents by pairwise and conditional tests: None when the number of families calls for it,
-        True always, False never, a number for that many candidates per node.
+        Preselect sources for a score: None if there are many, True, False, or a number of sources per node.
     n_jobs, memory
-        Workers, -1 for all cores, and the bytes that they may use together. None is 1 worker, or what a surrounding
-        `joblib.parallel_config` says. Results do not depend on it.
-    store
-        Path of a file that keeps every finished score, so that a stopped run resumes.
-    progress
-        None shows progress after two seconds, True at once, False nowhere. A callback is called as
-        ``progress(done, total, what=phase)`` when a phase begins and whenever more of it is done: ``done`` never falls
-        within a phase, and ``total`` is None as long as it is not known.
-    seed
-        Seed of the default score's surrogates and of searches that draw at random.
+        Workers, -1 for all cores, and bytes that they may use together. Results do not depend on them.
+    store, progress, seed
+        File that keeps finished scores, so that a stopped run resumes; True, False or ``f(done, total, what=phase)``,
+        by default shown after two seconds; seed of everything random.
     bootstrap
-        Repeat the inference on so many random halves of the data; ``edges["stability"]`` is the share of cuts
-        into two of them in which both have the edge (see `stability`).
+        Number of halves of the data to infer again; ``edges["stability"]`` is the share of cuts with the link.
 
     Returns
     -------
     Network
-        Every choice that was made is in its ``choices``, every hazard in its ``warnings``.
+        Its ``choices`` say what was chosen and why, its ``warnings`` what could mislead.
 
     Examples
     --------
     >>> import enmesh as em
     >>> series = em.simulate.var("a>b, b>c", n=500, seed=0)
-    >>> net = em.infer(series)
-    >>> net.parents
+    >>> em.infer(series).parents
     {'a': (), 'b': ('a',), 'c': ('b',)}
     """
     given = {name: value for name, value in locals().items() if name != "series"}
@@ -142,9 +116,11 @@ def infer(
     series = series if isinstance(series, Events) else Series.of(series)
     if given.pop("bootstrap"):
         network = infer(series, **given)
-        return late.room("stability")(series=series, n=bootstrap, **given).on(network)
-    given["context"] = (context,) if isinstance(context, str) else tuple(context)
-    wanted = Wanted(**{name: given.pop(name) for name in WANTED}, seed=seed, events=isinstance(series, Events))
+        return late.lazy_import("stability")(series=series, n=bootstrap, **given).on(network)
+    given["context"] = (
+        (context,) if isinstance(context, str) else tuple(() if context is None else names_in("context", context))
+    )
+    wanted = Request(**{name: given.pop(name) for name in WANTED}, seed=seed, events=isinstance(series, Events))
     wanted = wanted.at_level()
     within = check_within(given.pop("within_sample"), wanted, acyclic)
     run = Run(series, context=wanted.context, **given)
@@ -159,10 +135,9 @@ def infer(
         return with_within(run.network(run.plan(wanted)), run.series, run.problem if within else None)
 
 
-def check_within(within_sample: bool, wanted: Wanted, acyclic: bool) -> bool:
+def check_within(within_sample: bool, wanted: Request, acyclic: bool) -> bool:
     """Return whether edges within one sample are asked for; refuse where they cannot be."""
-    if not isinstance(within_sample, (bool, np.bool_)):
-        raise InputError(f"within_sample={within_sample!r} is not possible; give True or False")
+    within_sample = switch("within_sample", within_sample)
     if within_sample and not wanted.by_link_test:
         raise InputError("within_sample belongs to the default test; leave score, estimator and embedding out")
     if within_sample and acyclic:
@@ -170,7 +145,7 @@ def check_within(within_sample: bool, wanted: Wanted, acyclic: bool) -> bool:
             "within_sample=True and acyclic=True cannot be combined: edges within one sample are found with "
             "feedback over time allowed; leave one of them out"
         )
-    return bool(within_sample)
+    return within_sample
 
 
 def check_numbers(**given: Any) -> None:
@@ -182,8 +157,7 @@ def check_numbers(**given: Any) -> None:
         value = given.get(name)
         if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
             raise InputError(f"{name}={value!r} is not possible; give an error rate such as 0.05")
-    if not isinstance(given.get("acyclic", False), (bool, np.bool_)):
-        raise InputError(f"acyclic={given['acyclic']!r} is not possible; give True or False")
+    switch("acyclic", given.get("acyclic", False))
     for name, least in (("max_lag", 1), ("max_parents", 0), ("bootstrap", 0), ("seed", 0), ("n_surrogates", 0)):
         if given.get(name) is not None:
             whole(name, given[name], least)

@@ -16,6 +16,7 @@ from enmesh.errors import InputError
 from enmesh.explain import Explainer, Explanation, explain, lag_grid
 from enmesh.inference.network_json import check_agreement, check_network
 from enmesh.options import plain
+from enmesh.tasks import single_thread
 from enmesh.within.hidden import robustness
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 FORMAT = "enmesh network 1"
 HIDDEN = ("robust", "strongest", "hidden")  # what is said of hidden drivers
-MOST_EXPLAINED = 400  # links of which the file and the page keep what stands behind them
+MOST_EXPLAINED = 400  # links of which the file and the page keep the evidence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,14 +83,14 @@ class PairTests:
         return cls.of_rows(names, ((c.source, c.target, c.te, c.p_value, c.lag, c.q_value) for c in tests))
 
 
-class Fixed(dict[str, tuple[str, ...]]):
+class FrozenDict(dict[str, tuple[str, ...]]):
     """A mapping that cannot be changed: a network stays what was inferred."""
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise TypeError("the parents of a network cannot be changed; dict(net.parents) is a copy that can")
 
     def __reduce__(self) -> Any:
-        return Fixed, (dict(self),)
+        return FrozenDict, (dict(self),)
 
     __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse
 
@@ -172,7 +173,7 @@ class Network:
     series: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parents", Fixed(self.parents))
+        object.__setattr__(self, "parents", FrozenDict(self.parents))
 
     def __len__(self) -> int:
         """Return the number of edges."""
@@ -198,7 +199,7 @@ class Network:
 
     def __getitem__(self, target: str) -> tuple[str, ...]:
         """Return the parents of a node."""
-        if target not in self.parents:
+        if not isinstance(target, str) or target not in self.parents:
             raise InputError(f"there is no node {visible(repr(target))}; the nodes are {listed(self.names)}")
         return self.parents[target]
 
@@ -395,7 +396,7 @@ class Network:
         return network
 
     def explain(self, source: str, target: str) -> Explanation:
-        """Return what stands behind a link, or any pair: scatter, lags, chance, local values, limits, a sentence.
+        """Return the evidence of a link, or of any pair: scatter, lags, chance, local values, limits, a sentence.
 
         A network that was read from a file has it for its links alone.
 
@@ -429,7 +430,8 @@ class Network:
         edges: Any = self.edges.itertuples()
         lags = {(row.source, row.target): tuple(row.lags) for row in edges}
         parents = {target: self.parents[target] for target in self.names}
-        return fit(data, parents, lags, own_past=own_past, basis=basis, stability=self.stability)
+        with single_thread():
+            return fit(data, parents, lags, own_past=own_past, basis=basis, stability=self.stability)
 
     def lag_grid(self) -> tuple[tuple[int, ...], np.ndarray, np.ndarray]:
         """Return lags, and for every pair transfer entropy at each of them and what chance gives."""
@@ -481,7 +483,8 @@ class Network:
         """
         from enmesh.draw.report import write
 
-        return write(self, path, title=title, notes=notes, **places)
+        with single_thread():
+            return write(self, path, title=title, notes=notes, **places)
 
     def _repr_html_(self) -> str:
         from enmesh.draw.report.notebook import network_html
@@ -537,7 +540,7 @@ def _refuse_inconsistent(network: Network) -> None:
     if not known or len(known) < len(network.names) or not all(isinstance(one, str) for one in known):
         raise ValueError("its names are no list of different texts")
     if not all(map(can_be_seen, known)):
-        raise ValueError("one of its names cannot be seen")
+        raise ValueError("one of its names is not visible")
     for what, keys in (("parents", network.parents), ("local", network.local)):
         if set(keys) != known:
             raise ValueError(f"its {what} are not those of its names")

@@ -20,7 +20,7 @@ from enmesh.embedding.nonuniform import NonUniform, Past
 from enmesh.errors import InputError, first_few, hazard
 from enmesh.estimators import Estimator
 from enmesh.inference.evaluate import Evaluator
-from enmesh.inference.wanted import LEVEL, Choices, Scores, Wanted
+from enmesh.inference.wanted import LEVEL, Choices, Request, Scores
 from enmesh.links.horizon import horizon
 from enmesh.links.samples import LONG
 from enmesh.links.selection import Drivers
@@ -29,7 +29,6 @@ from enmesh.options import whole
 from enmesh.scores import TEE, Link, LinkTest, Score
 from enmesh.significance import Sampling, Significance, by_formula, by_surrogates, q_values, warn_of_many_lags
 from enmesh.tasks import run, single_thread
-
 
 LOCAL = 0.2  # local false discovery rate up to which the level of a large network is raised (Efron 2007)
 
@@ -98,14 +97,15 @@ class Planner(Scores):
         score = replace(score, embedding=Lags(lags, searched=score.max_lag), clocks=clocks)
         return Plan(score, tuple(one.sources for one in found), drivers=found)
 
-    def _drivers(self, score: LinkTest) -> tuple[Drivers, ...]:
+    def _drivers(self, score: LinkTest, targets: Sequence[int] | None = None) -> tuple[Drivers, ...]:
         with self.evaluators(score, self.series) as evaluate:
-            return tuple(evaluate.drivers(self._nodes))
+            return tuple(evaluate.drivers(self._nodes if targets is None else targets))
 
     def _raised(self, score: LinkTest, found: tuple[Drivers, ...]) -> tuple[LinkTest, tuple[Drivers, ...]]:
         """Select again at a higher level, as long as at most a fifth of what each doubling adds is expected by chance.
 
         That is a local false discovery rate of .2, the limit that Efron (2007, Annals of Statistics 35, 1351) names.
+        Targets to which the higher level adds no pair keep their sources.
         """
         p, level = _p_values(found), score.level
         while 2 * level <= LEVEL and level * self._pairs <= LOCAL * ((level < p) & (p <= 2 * level)).sum():
@@ -115,8 +115,10 @@ class Planner(Scores):
         self.choices[:] = [choice for choice in self.choices if choice[0] != "level"]
         expected = f"about {level * self._pairs:.0f} false links among {self._pairs} pairs"
         self.choices.add("level", f"{level:.3g}", f"{expected}; raised from {score.level:.3g}, which finds fewer links")
+        added = [i for i, one in enumerate(found) if any(score.level < p <= level for p in _p_values([one]))]
         score = replace(score, level=level)
-        return score, self._drivers(score)
+        again = dict(zip(added, self._drivers(score, added)))
+        return score, tuple(again.get(i, one) for i, one in enumerate(found))
 
     def _discovered(
         self, score: LinkTest, found: tuple[Drivers, ...], fdr: float
@@ -221,7 +223,7 @@ class Planner(Scores):
 
 
 @lru_cache(maxsize=4)
-def planned(series: Series, wanted: Wanted) -> tuple[Plan, Choices]:
+def planned(series: Series, wanted: Request) -> tuple[Plan, Choices]:
     """Return the plan that `infer` makes of a series, and its choices; kept for further questions of the series.
 
     The test of a link selects the sources of a target when that target is asked about.
@@ -232,7 +234,7 @@ def planned(series: Series, wanted: Wanted) -> tuple[Plan, Choices]:
 
 
 def asked(
-    series: Series, wanted: Wanted, sources: Indices, target: int, given: Indices, count: int | None = None
+    series: Series, wanted: Request, sources: Indices, target: int, given: Indices, count: int | None = None
 ) -> Significance:
     """Test a link, or several sources together, as `infer` tests a link; ``count`` is the number of surrogates."""
     score = planned(series, wanted)[0].score
@@ -258,7 +260,7 @@ def asked(
 
 def default_scorer(series: Series, max_lag: int | None = None) -> Any:
     """Return what `infer` asks by default of a series, ready for questions."""
-    score = planned(series, Wanted(max_lag=max_lag))[0].score
+    score = planned(series, Request(max_lag=max_lag))[0].score
     return scorer_of(series, score)
 
 

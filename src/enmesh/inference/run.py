@@ -24,7 +24,7 @@ from enmesh.inference.progress import Progress
 from enmesh.inference.screen import BUDGET_ANALYTIC, count_families
 from enmesh.inference.screen import screen as preselect
 from enmesh.inference.wanted import LEVEL as LINK_LEVEL
-from enmesh.inference.wanted import Choices, Wanted, constrained
+from enmesh.inference.wanted import Choices, Request, constrained
 from enmesh.inference.workers import start_ahead
 from enmesh.links.selection import Drivers
 from enmesh.methods import resolve
@@ -72,7 +72,7 @@ class Run:
         if not isinstance(series, Events):
             start_ahead(n_jobs, sum(series.lengths) * series.n_nodes)
 
-    def plan(self, wanted: Wanted) -> Plan:
+    def plan(self, wanted: Request) -> Plan:
         """Return what is to be searched: given, or chosen from the data."""
         others = self.series.n_nodes - 1
         open_ = all(len(sources) == others for sources in self._possible)
@@ -265,7 +265,7 @@ class Run:
                 f"{'is' if len(left_out) == 1 else 'are'} significant beyond them; raise max_parents"
             )
         if self._max_parents is None:
-            self.choices.add("max_parents", limit, reason if left_out else "no source is left out by it")
+            self.choices.add("max_parents", limit, reason if left_out else "this limit excluded no source")
         far = (evaluator.score.embedding or Embedding()).searched
         last = [f"{c.source} -> {c.target}" for c in tests if c.selected and max(c.lags) == far > 1]
         if last:
@@ -280,7 +280,7 @@ class Run:
             limit = min(others, self._max_parents)
             return limit, limit, ""
         by_regression = selected and score.estimator.analytic
-        most, reason = (others, "") if by_regression else _bearable_parents(self.series, score)
+        most, reason = (others, "") if by_regression else _max_parents_for(self.series, score)
         most = min(others, most)
         first = min(FEW_PARENTS, most)
         sets = {n: count_families([range(widest)], n) for n in range(1, min(most, widest) + 1)}
@@ -393,14 +393,14 @@ def warn_of_loops(series: Series, found: Found, tests: tuple[Candidate, ...]) ->
             hazard(f"{both}{left_out}; allow cycles to keep {kept}")
 
 
-def _bearable_parents(series: Series, score: Score) -> tuple[int, str]:
+def _max_parents_for(series: Series, score: Score) -> tuple[int, str]:
     """Return how many parents of a node can be estimated from the samples, and the reason."""
     pasts: Pasts = score.embedding or Embedding()
     n = sum(max(0, length - reach(pasts, series.names)) for length in series.lengths)
     table = pasts.table(series.names)
     widths = [max((len(lags) for pair, lags in table.items() if pair[0] != pair[1]), default=1)]
     states = [len(np.unique(column)) for column in series.values.T] if score.estimator.discrete else []
-    return score.estimator.bearable_parents(n, widths, states)
+    return score.estimator.max_parents_for(n, widths, states)
 
 
 def _provenance(series: Series) -> dict[str, Any]:

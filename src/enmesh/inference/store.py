@@ -73,6 +73,8 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike[str], key: str, description: Mapping[str, Any]):
+        if not isinstance(path, (str, os.PathLike)):
+            raise InputError(f"store={path!r} is not a file; give a path such as 'run.db'")
         self.path, self._key = Path(path), key
         with _explained(self.path):
             self._db = _opened(self.path)

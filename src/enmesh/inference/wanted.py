@@ -33,7 +33,7 @@ class Choices(list[tuple[str, str, str]]):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Request:
     """What a user asked for, None where it is left to the data; methods may be given by their names."""
 
     score: Any = None
@@ -76,7 +76,7 @@ class Wanted:
                 if what:
                     raise InputError(f"{name} belongs to the default test; leave score, estimator and embedding out")
 
-    def at_level(self) -> "Wanted":
+    def at_level(self) -> "Request":
         """Return what is wanted with a level in place of a confidence level that the default test was given."""
         if self.alpha is not None and 0 < self.alpha < 0.5:
             raise InputError(f"alpha={self.alpha:g} is a confidence level; give level={self.alpha:g} for an error rate")
@@ -111,7 +111,7 @@ def kind_of(series: Series) -> str:
 class Scores:
     """Makes scores of what was asked for: named ones, and those that suit an estimator; pasts are left open."""
 
-    def __init__(self, series: Series, wanted: Wanted, choices: Choices):
+    def __init__(self, series: Series, wanted: Request, choices: Choices):
         self.series, self.wanted, self.choices = series, wanted, choices
         self._nodes = range(series.n_nodes)
         possible = dict(wanted.candidates)
@@ -223,7 +223,7 @@ def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset
         for name in [group] if isinstance(group, str) else group:
             node = series.index(name)
             if node in place:
-                raise InputError(f"{series.names[node]} stands in two tiers; name each node once")
+                raise InputError(f"{series.names[node]} is in two tiers; name each node once")
             place[node] = position
     if place and (free := [name for i, name in enumerate(series.names) if i not in place]):
         told = f"no tier has {first_few(free)}: links from and to what is in no tier are not restricted"

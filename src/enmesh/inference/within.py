@@ -1,32 +1,32 @@
-"""What is added to a network once its lagged links are found: dependence within one sample, and hidden drivers.
+"""What is added to a network once its lagged links are found: dependence and edges within one sample, and cautions.
 
-The caution comes first in the list, since it concerns what every arrow means.
+These cautions come first in the list, since they concern what every arrow means.
 """
 
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Lagged
-from enmesh.errors import InputError, first_few, hazard
+from enmesh.errors import InputError, hazard
 from enmesh.inference.network import LEVEL, Candidate, Network, PairTests
+from enmesh.inference.within_cautions import cautions, feedback_at_one_lag, hidden_suspected
+from enmesh.links.known import Known
 from enmesh.links.ladder import Tested, at_all_lags, full_test
 from enmesh.links.samples import Samples
 from enmesh.options import restore
 from enmesh.scores import LinkTest
 from enmesh.search.base import Problem
 from enmesh.significance import q_values
+from enmesh.within.changes import changing_links
 from enmesh.within.hidden import strongest_observed
 from enmesh.within.orient import Oriented, oriented
 from enmesh.within.pairs import Pair, dependent_pairs, given_lagged
-
-SUSPECT = 0.01  # p-value up to which dependence within one sample counts as a sign of a hidden driver
-SHARE = 0.5  # of the value of a link that this dependence must have (chosen on maps and VAR with two nodes hidden)
-SURE = 0.01  # error rate of the caution, over all pairs (Bonferroni)
 
 
 class Asked:
@@ -50,12 +50,20 @@ class Asked:
             known |= {v for v in always if v.node != i}
             self.lagged.append([*(Lagged(i, lag) for lag in table[i, i]), *sorted(known)])
 
-    def pairs(self) -> list[Pair]:
-        """Test the dependence of every pair within one sample; none where too few samples are complete."""
+    @cached_property
+    def known(self) -> list[Known]:
+        """Every node given its own past and its sources; none where too few samples are complete."""
         try:
-            return dependent_pairs(given_lagged(self.samples, self.lagged, self.clocks))
+            return given_lagged(self.samples, self.lagged, self.clocks)
         except InputError:  # missing values leave too few samples of a node and what drives it
             return []
+
+    def changes(self) -> list[tuple[float, str, str]]:
+        """Return the p-value of each link: of no change along the recording. Trials have no common time: none."""
+        if len(self.series.trials) > 1:
+            return []
+        names = self.series.names
+        return [(p, names[j], names[i]) for p, j, i in changing_links(self.known, self.parents)]
 
     def strongest(self, one: Candidate) -> float:
         """Return the strength of the strongest other driver of a target (`within.hidden`)."""
@@ -69,64 +77,39 @@ class Asked:
 
 
 def with_within(network: Network, series: Series, problem: Problem | None = None) -> Network:
-    """Return the network with the dependence of its nodes within one sample, and the caution about it.
+    """Return the network with the dependence of its nodes within one sample, and cautions on its links.
 
     With a ``problem``, whose rules hold for edges within one sample too, these are oriented and added, and lagged links
     that fail given them are left out.
     """
-    asked = Asked(network, series)
-    pairs, names = asked.pairs(), series.names
+    try:
+        asked = Asked(network, series)
+    except InputError as error:  # a score that is given may need fewer samples than this test
+        hazard(told := f"dependence within one sample is not tested: {error}")
+        return replace(network, warnings=(*network.warnings, told))
+    pairs, changes, names = dependent_pairs(asked.known), asked.changes(), series.names
     found = tuple((names[a], names[b], value, p, q) for a, b, value, p, q in pairs)
-    together = [pair for pair in pairs if pair.q_value <= LEVEL]
-    marks = tuple(
-        (names[p.first], names[p.second], *_mark(network, names[p.first], names[p.second]), p.p_value) for p in together
-    )
-    sentence = caution(network, pairs, names)
+    marks = tuple((a, b, *_mark(network, a, b), p) for a, b, _, p, q in found if q <= LEVEL)
     network = replace(network, together=found, marks=marks)
     if problem is not None:
         network = _with_edges(network, asked, pairs, problem)
-    network = _with_hidden(network, asked)
-    coarse = coarse_sampling(network, pairs, names) if sentence else ""
-    if coarse:
-        hazard(coarse)
-        network = replace(network, warnings=(coarse, *network.warnings))
-    if sentence and (problem is None or any(mark == "---" for _, _, mark, *_ in network.marks)):
+    hidden = hidden_suspected(network)
+    candidates = tuple(
+        replace(one, strongest=asked.strongest(one), hidden=(one.source, one.target) in hidden) if one.selected else one
+        for one in network.candidates
+    )
+    network = replace(network, candidates=candidates)
+    said = cautions(network, changes)
+    for sentence in said:
         hazard(sentence)
-        network = replace(network, warnings=(sentence, *network.warnings))
-    return network
-
-
-def _with_hidden(network: Network, asked: Asked) -> Network:
-    """Return the network with what is said of hidden drivers for each link."""
-    known = {frozenset(pair[:2]) for pair in network.marks if pair[2] in ("-->", "<--")}
-    near: dict[str, dict[str, float]] = {name: {} for name in network.names}
-    for a, b, value, p, _ in network.together:
-        if p <= SUSPECT and frozenset((a, b)) not in known:
-            near[a][b] = near[b][a] = value
-    driven: dict[str, set[str]] = {name: {name} for name in network.names}
-    for source, target in network:
-        driven[source].add(target)
-    made = []
-    for one in network.candidates:
-        if one.selected:
-            through = [near[one.target][k] for k in driven[one.source] & set(near[one.target])]
-            hidden = one.lag > 0 and max(through, default=0.0) > SHARE * one.te
-            one = replace(one, strongest=asked.strongest(one), hidden=bool(hidden))
-        made.append(one)
-    return replace(network, candidates=tuple(made))
+    return replace(network, warnings=(*said, *network.warnings))
 
 
 def _mark(network: Network, a: str, b: str) -> tuple[str, str]:
     """Return the mark of a pair that is not oriented, and the reason."""
-    if hidden_suspected(network, a, b):
-        return ("<->", "feedback at one lag beside dependence within one sample: a hidden common driver does this")
+    if feedback_at_one_lag(network, a, b):
+        return "<->", "both drive each other at one lag, and depend on each other within it: a hidden driver does this"
     return "---", "not oriented; within_sample=True does this where the data can tell"
-
-
-def hidden_suspected(network: Network, a: str, b: str) -> bool:
-    """Return whether two nodes drive each other at the same lag."""
-    lags = {(c.source, c.target): set(c.lags) for c in network.candidates if c.selected}
-    return bool(lags.get((a, b), set()) & lags.get((b, a), set()))
 
 
 def _with_edges(network: Network, asked: Asked, pairs: Sequence[Pair], problem: Problem) -> Network:
@@ -141,7 +124,7 @@ def _with_edges(network: Network, asked: Asked, pairs: Sequence[Pair], problem: 
     for e in edges:
         a, b = names[e.first], names[e.second]
         mark, reason = e.mark, e.reason
-        if mark == "---" and hidden_suspected(network, a, b):
+        if mark == "---" and feedback_at_one_lag(network, a, b):
             mark, reason = _mark(network, a, b)
         marks.append((a, b, mark, reason, e.p_value))
     candidates = _merged(network, asked, tests, sure)
@@ -242,50 +225,3 @@ def _rebuilt(
         options={**network.options, "within_sample": True},
         choices=(*network.choices, ("within_sample", told, why)),
     )  # fmt: skip
-
-
-def caution(network: Network, pairs: Sequence[Pair], names: Sequence[str]) -> str:
-    """Return the sentence on dependence within one sample; nothing where it is not sure."""
-    if min((pair.p_value for pair in pairs), default=1.0) * len(pairs) > SURE:
-        return ""
-    together = sorted((pair for pair in pairs if pair.q_value <= LEVEL), key=lambda pair: pair.p_value)
-    listed = [f"{names[pair.first]} and {names[pair.second]}" for pair in together]
-    said = f"within one sample: {first_few(listed, 4)} depend on each other beyond all pasts"
-    through = [f"{s} -> {t}" for s, t in could_pass(network, [(names[p.first], names[p.second]) for p in together])]
-    if not through:
-        return f"{said}; a hidden common driver, or an effect faster than one sample, does this"
-    return f"{said}; the links {first_few(through, 6)} could come through such a pair, or through a hidden driver"
-
-
-def coarse_sampling(network: Network, pairs: Sequence[Pair], names: Sequence[str]) -> str:
-    """Return the sentence on coarse sampling where pairs that depend within one sample are those linked at lag 1.
-
-    An effect that takes less than one sample acts within it, and through the memory of its source at lag 1 too: the
-    same pairs show both (Fisher's exact test). A hidden driver of nodes that drive no other does not do this.
-    """
-    from scipy.stats import hypergeom
-
-    near = {frozenset((row[0], row[1])) for row in network.edges[["source", "target", "lags"]].itertuples(index=False)
-            if min((lag for lag in row[2] if lag), default=0) == 1}  # fmt: skip
-    dependent = [frozenset((names[p.first], names[p.second])) for p in pairs if p.q_value <= LEVEL]
-    both = sum(pair in near for pair in dependent)
-    p = float(hypergeom.sf(both - 1, len(pairs), len(near), len(dependent)))
-    if p > SURE:
-        return ""
-    return (
-        f"coarse sampling: {both} of {len(dependent)} pairs that depend on each other within one sample are linked at "
-        "lag 1 too, as if effects took less than one sample; sampled at half the step or less, such pairs would show "
-        "who is first"
-    )
-
-
-def could_pass(network: Network, together: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the links whose source reaches the target through its own past, or another target, within one sample."""
-    near: dict[str, set[str]] = {name: set() for name in network.names}
-    for a, b in together:
-        near[a].add(b)
-        near[b].add(a)
-    driven: dict[str, set[str]] = {name: {name} for name in network.names}
-    for source, target in network:
-        driven[source].add(target)
-    return [(s, t) for s, t in network if near[t] & driven[s] - {t}]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import closing, nullcontext, suppress
 from itertools import islice
 from math import ceil
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.inference.progress import Progress
 from enmesh.inference.store import Store, key_of
 from enmesh.inference.work import Answer, Payload, Question, Reply, answer, work
+from enmesh.options import whole
 from enmesh.surrogates import BATCH_VALUES
 from enmesh.tasks import single_thread
 
@@ -36,7 +38,7 @@ MOST_QUESTIONS, PATIENCE = 5000, 3  # in a chunk; how often workers may die with
 
 def check_jobs(n_jobs: Any) -> None:
     """Refuse a number of workers that cannot be."""
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not hasattr(n_jobs, "__index__") or n_jobs == 0):
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InputError(f"n_jobs={n_jobs!r} is not possible; give a number of workers, or -1 for all cores")
 
 
@@ -45,6 +47,7 @@ class Workers:
 
     def __init__(self, payload: Payload, scorer: Any, n_jobs: int | None, memory: int | None):
         check_jobs(n_jobs)
+        memory = None if memory is None else whole("memory", memory, 1)
         self._payload, self._scorer, self._n_jobs = payload, scorer, n_jobs
         self._prefer = "threads" if payload.score.estimator.releases_gil else "processes"
         self._most = np.inf if memory is None else affordable(scorer, memory, self._prefer)

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
-COUNT = 6
-"""Functions of a variable: enough for a sine of three periods within the data. (Taken from the probe; not measured.)"""
+FUNCTIONS = 4
+"""Functions of a variable: of a source, and of what is left of a target (location, spread and two of shape)."""
 # Share of a function's size that is left by those before it, below which it adds nothing. (Counts, N = 200: .2 has 22
 # false links per 1,000, .001 has 36: what is left of a function then stands on a few rare values.)
 DEPENDENT = 0.2
@@ -17,7 +17,7 @@ REPEATED = 1e-5  # the same for a row of unit length among rows of a basis
 RIDGE = 1e-9
 
 
-def rank_functions(values: np.ndarray, count: int = COUNT) -> np.ndarray:
+def rank_functions(values: np.ndarray, count: int = FUNCTIONS) -> np.ndarray:
     """Return orthogonal functions of the ranks of ``values (n,)``, each of mean 0 and variance 1, ``(count, n)``.
 
     A variable with k different values has k - 1 of them; the rest are 0.

@@ -15,10 +15,9 @@ from typing import cast
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
-from enmesh.links.functions import orthonormal, rank_functions, whitened
+from enmesh.links.functions import FUNCTIONS, orthonormal, rank_functions, whitened
 from enmesh.links.samples import Samples
 
-FUNCTIONS = 4  # of what is left of a target (location, spread and two of shape), and of a source
 SHARE = 0.25  # of the samples that a basis may have functions, so that residuals are left (a convention)
 LARGEST = 160  # functions of a basis at most, so that a run ends (a convention)
 PARTNERS = 8  # sources at most whose products with a further one are features (a convention)
@@ -114,7 +113,7 @@ class Known:
     def _respond(self) -> None:
         samples, place, scaled = self.samples, self.place, None
         if samples.states[self.target]:  # states are their own responses
-            made = samples.functions[:FUNCTIONS, self.target][:, self.rows]
+            made = samples.functions[:, self.target][:, self.rows]
         else:
             made = rank_functions(self._residual, FUNCTIONS)
             place = self._widened(made[1])

@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
-from enmesh.links.functions import orthonormal
-from enmesh.links.known import FUNCTIONS, Known
+from enmesh.links.functions import FUNCTIONS, orthonormal
+from enmesh.links.known import Known
 from enmesh.links.samples import Samples
 
 # Weights of the rungs: line, squares and products, spread, everything; where a line is the best basis, and elsewhere.
@@ -163,7 +163,7 @@ def local_values(known: Known, sources: Sequence[Lagged], found: Tested, joint: 
 def _features(known: Known, candidates: Sequence[Lagged], turns: Turns | None) -> np.ndarray:
     """Return functions, products with what is known, values and squares, ``(shifts or 1, candidates, features, n)``."""
     samples, rows, n = known.samples, known.rows, known.n
-    values = [*samples.functions[:FUNCTIONS], samples.scale(known.ranked)]
+    values = [*samples.functions, samples.scale(known.ranked)]
     whole = np.stack([samples.take(one, candidates, rows) for one in values], axis=1)
     moved = shifted(whole.astype(SINGLE), turns) if turns else whole[None]
     size = FUNCTIONS + len(known.partners) + 2

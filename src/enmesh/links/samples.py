@@ -14,9 +14,8 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.embedding.lagged import Lagged
 from enmesh.errors import InputError
-from enmesh.links.functions import COUNT, orthonormal, rank_functions
+from enmesh.links.functions import FUNCTIONS, orthonormal, rank_functions
 
-CLIPPED = 8.0  # standard deviations at which values as they are end (a convention)
 STATES = 10  # different values up to which a target is taken for states
 SLOW = 3  # slow cosines of time
 # Weights of the last sample in the two means of the squares of all nodes that follow the common volatility: memories of
@@ -41,21 +40,19 @@ class Samples:
         if len(self.rows) > LONG:
             self.rows = self.rows[np.linspace(0, len(self.rows) - 1, LONG).astype(int)]
         if len(self.rows) < LEAST:
-            raise InputError(
-                f"lags up to {max_lag} leave {len(self.rows)} samples of trials of at most {lengths.max()}; "
-                f"at least {LEAST} are needed: give a smaller max_lag, or a longer record"
-            )
+            told = f"lags up to {max_lag} leave {len(self.rows)} of {self.length} samples; at least {LEAST} are needed"
+            raise InputError(f"{told}: give {'a smaller max_lag, or ' * (max_lag > 1)}a longer record")
         self._starts = np.concatenate([[0], np.cumsum(lengths)])
         self.steps, self.time = place, (place + 0.5) / np.repeat(lengths, lengths)
-        self.functions = np.zeros((COUNT, self.nodes, self.length))
+        self.functions = np.zeros((FUNCTIONS, self.nodes, self.length))
         self.plain = np.zeros((self.nodes, self.length))
         self.states, self.labels = np.zeros(self.nodes, bool), np.zeros(self.nodes, bool)
         for i, column in enumerate(values.T):
             there = slice(None) if self.present is None else self.present[i]
             seen = column[there]
-            self.functions[:, i, there] = rank_functions(seen, COUNT)
+            self.functions[:, i, there] = rank_functions(seen)
             spread = max(float(seen.std()), 1e-300)
-            self.plain[i, there] = np.clip((seen - seen.mean()) / spread, -CLIPPED, CLIPPED)
+            self.plain[i, there] = (seen - seen.mean()) / spread
             self.states[i] = len(np.unique(seen)) <= STATES
             if series.kinds[i] == "text":  # codes have no size
                 self.plain[i] = self.functions[0, i]
@@ -106,8 +103,8 @@ class Samples:
 
     @cached_property
     def rough(self) -> np.ndarray:
-        """Four functions and the values of all nodes in single precision, for a first look, ``(5, node, time)``."""
-        return np.concatenate([self.functions[:4], self.plain[None]]).astype(np.float32)
+        """Functions and values of all nodes in single precision, for a first look, ``(5, node, time)``."""
+        return np.concatenate([self.functions, self.plain[None]]).astype(np.float32)
 
     @cached_property
     def slow(self) -> np.ndarray:

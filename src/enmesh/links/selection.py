@@ -23,9 +23,9 @@ from enmesh.links.together import acting_together, partners
 
 LOOSE = 5.0  # times the level that forward selection lets in; backward elimination judges
 OWN = (1, 2, 3, 5)  # lengths of own pasts that are compared
-TIMELY = 0.95  # times the error below which a common period is known: chaos of few cycles follows one by chance
-WORSE = 1.05  # times the error before beyond which a variable costs more than it says: the basis became too large
-MOST = 16  # lagged variables that are known at most, so that a run ends (a convention)
+# Times the error below which a common period is known (chaos of few cycles follows one by chance). A variable that
+# raises the error by as much costs more than it says.
+TIMELY = 0.95
 PROMISING = 4  # of each rung, lagged variables that are looked at exactly in a step
 FULL = 5e6  # products of pairs, lags and samples up to which all rungs are asked of sources that were not selected
 
@@ -60,7 +60,7 @@ def selected(
     sources, (length, clock) = sorted(candidates), own_past(samples, target, always)
     paths = [_grown(samples, target, sources, level, always, own, clock, most) for own in sorted({1, length})]
     known, full = min(paths, key=lambda path: path[0].error)
-    while len(known.variables) < MOST:
+    while True:
         pair = acting_together(known, sources, level)
         if {*pair} <= {*known.variables}:
             break
@@ -102,7 +102,7 @@ def _grown(
     """Add the most promising lagged variable of a source as long as one passes; then of the own past too."""
     known, full = Known.of(samples, target, [*_own(target, own), *always], clock), False
     for among in (sources, [*sources, target]):
-        while len(known.variables) < MOST:
+        while True:
             found = promising(known, among)
             if not found:
                 break
@@ -116,7 +116,7 @@ def _grown(
                 full = True
                 break
             wider = Known.of(samples, target, _sorted([*known.variables, new], target), clock)
-            if wider.error > WORSE * known.error:
+            if TIMELY * wider.error > known.error:  # the basis became too large
                 break
             known = wider
     return known, full
@@ -223,8 +223,8 @@ def other_tests(
     if samples.nodes**2 * samples.max_lag * known.n > FULL:
         tests, limit = list(zip(*by_line(known, sources))), LOOK / len(sources)
     else:
-        tests = [(one.value, one.p_value, one.lag) for one in (made.combined() for made in Ladder.of_all(known, sources))]
-        limit = LOOK
+        made = (ladder.combined() for ladder in Ladder.of_all(known, sources))
+        tests, limit = [(one.value, one.p_value, one.lag) for one in made], LOOK
     for place, (_, p, _) in enumerate(tests):
         if p <= limit:
             one = full_test(samples, target, own, given, at_all_lags(samples, sources[place]), found.clock)

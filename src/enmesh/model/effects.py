@@ -3,24 +3,26 @@
 Both runs have the same noise and begin at the same states, so that their difference is the effect alone.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enmesh.data.table import listed
 from enmesh.errors import InputError, hazard, refuse_if
 from enmesh.explain import long_run_variance
+from enmesh.model.equations import Equations
 from enmesh.model.fit import Data, fitted
 from enmesh.model.nodes import Curve, inputs
 from enmesh.model.outlook import Drawn, level_of, named
-from enmesh.options import whole
+from enmesh.options import one_of, whole
 
 if TYPE_CHECKING:
+    import networkx as nx
     import pandas as pd
-
-    from enmesh.model.model import Model
 
 DRAWS = 300
 STARTS, FEW_STARTS = 2000, 100  # states to begin from: for the estimate, and for each set of coefficients
@@ -144,7 +146,7 @@ class Intervention(Drawn):
 class Worlds:
     """Runs of a model from the same states with the same noise; ``only`` these nodes matter."""
 
-    model: "Model"
+    model: Equations
     history: np.ndarray
     noise: np.ndarray | None
     params: Mapping[int, np.ndarray]
@@ -187,45 +189,35 @@ class Worlds:
             history[:, last, i] += node.mean(new, params, self.draw) - node.mean(old, params, self.draw)
 
 
-def _ancestors(model: "Model", nodes: Iterable[int]) -> tuple[int, ...]:
-    """Return nodes and all that drive them, directly or not, in order."""
-    found, open_ = set(nodes), list(nodes)
-    while open_:
-        sources = {term.node for term in model.nodes[open_.pop()].terms} - found
-        found |= sources
-        open_ += sources
-    return tuple(sorted(found))
+def _ways(model: Equations, nodes: Iterable[int]) -> "nx.DiGraph[int]":
+    """Return the graph of some nodes and of all that drive them, directly or not."""
+    import networkx as nx
 
-
-def _between(model: "Model", source: int, target: int, only: Sequence[int]) -> list[int]:
-    """Return the nodes on ways from source to target but for these two."""
-    reached, open_ = {source}, [source]
-    while open_:
-        now = open_.pop()
-        new = {i for i in only if i not in reached and any(term.node == now for term in model.nodes[i].terms)}
-        reached |= new
-        open_ += new
-    return [i for i in only if i in reached and i not in (source, target)]
+    graph: Any = nx.DiGraph()
+    graph.add_nodes_from(range(len(model.names)))
+    graph.add_edges_from((term.node, i) for i, node in model.nodes.items() for term in node.terms)
+    return graph.subgraph({*nodes}.union(*(nx.ancestors(graph, i) for i in nodes)))
 
 
 def _worlds(
-    model: "Model", starts: np.ndarray, horizon: int, only: tuple[int, ...], rng: np.random.Generator,
-    params: Mapping[int, np.ndarray] | None = None, repeats: int = 1, quiet: bool = False,
+    ask: "_Question", starts: np.ndarray, rng: np.random.Generator,
+    params: Mapping[int, np.ndarray] | None = None, repeats: int = 1,
 ) -> Worlds:  # fmt: skip
     """Return runs from every start with every set of coefficients: paths in order (set, start, repeat).
 
-    All sets have the same noise. ``quiet`` leaves noise out, where the mean is a linear function of it.
+    All sets have the same noise; a quiet question has none, as its mean is a linear function of the noise.
     """
-    used = {i: model.nodes[i].best for i in only} if params is None else params
+    model = ask.model
+    used = {i: model.nodes[i].best for i in ask.only} if params is None else params
     count = max(len(one) for one in used.values())
     each = np.repeat(starts, repeats, axis=0)
-    noise = None if quiet else np.tile(model.uniforms(rng, len(each), horizon), (count, 1, 1))
+    noise = None if ask.quiet else np.tile(model.uniforms(rng, len(each), ask.horizon), (count, 1, 1))
     draw = np.repeat(np.arange(count), len(each))
-    return Worlds(model, np.tile(each, (count, 1, 1)), noise, used, draw, horizon, only)
+    return Worlds(model, np.tile(each, (count, 1, 1)), noise, used, draw, ask.horizon, ask.only)
 
 
 def effect(
-    model: "Model",
+    model: Equations,
     source: str,
     target: str,
     change: float = 1.0,
@@ -257,132 +249,146 @@ def effect(
     seed
         Seed of noise and draws.
     """
+    import networkx as nx
+    import pandas as pd
+
     horizon, limits = whole("horizon", horizon, 1), level_of(confidence)
     start, end = model.index(source), model.index(target)
     _refuse_states(model, start, end, change)
-    only = _ancestors(model, (start, end))
+    ways = _ways(model, (start, end))
+    only = tuple(sorted(ways))
     linear = all(model.nodes[i].linear for i in only)
-    middle = _between(model, start, end, only)
+    kept = {"total": (), "direct": tuple(i for i in only if i not in (start, end))}
+    kept |= {model.names[m]: (m,) for m in only if m not in (start, end) and nx.has_path(ways, start, m)}
+    ask = _Question(model, {start: float(change)}, True, hold, horizon, only, kept, ("total", "direct"), end, linear)
     states, told, rows = model.starts(series, STARTS, seed)
-    starts = states[:1] if linear else states
-    others = [i for i in only if i not in (start, end)]
-    kept = {"total": (), "direct": tuple(others)} | {model.names[m]: (m,) for m in middle}
-    ask = _Question(model, start, end, float(change), hold, horizon, only, kept, quiet=linear)
-    repeats = 1 if linear else max(1, min(REPEATS, CHUNK // len(starts)))
-    worlds = _worlds(model, starts, horizon, only, np.random.default_rng([seed, 3]), repeats=repeats, quiet=linear)
-    paths, far = ask.differences(worlds)
-    each = {name: one.reshape(len(starts), repeats, horizon).mean(axis=1) for name, one in paths.items()}
-    rng = np.random.default_rng([seed, 4])
-    sets = _graph_params(model, only, rng, DRAWS) if graph else _sets(model, only, rng)
-    drawn = _draws(ask, {name: each[name] for name in ("total", "direct")}, starts, rows, sets, seed, graph)
-    means = {name: one.mean(axis=0) for name, one in each.items()}
-    return _assemble(model, ask, means, drawn, limits, confidence, told, far, graph)
+    means, drawn = _answered(ask, states, rows, seed, graph)
+    found = {name: _limits(means[name], one, limits) for name, one in drawn.items()}
+    notes = _assumptions(model, told, linear, graph, only)
+    if start in model.states:
+        notes = (*notes, f"{source} goes to the state nearest to its value plus the change.")
+    index = pd.RangeIndex(1, horizon + 1, name="horizon")
+    total, low, high = (pd.Series(one, index) for one in (means["total"], *found["total"]))
+    direct = {"total": means["direct"], "low": found["direct"][0], "high": found["direct"][1]}
+    through = {name: means["total"] - means[name] for name in kept if name not in ("total", "direct")}
+    frames = pd.DataFrame(direct, index), pd.DataFrame(through, index)
+    return Effect(source, target, float(change), hold, total, low, high, *frames, confidence, notes, drawn["total"])
 
 
-def _refuse_states(model: "Model", start: int, end: int, change: float) -> None:
+def _refuse_states(model: Equations, start: int, end: int, change: float) -> None:
     for i in (start, end):
         if i in model.states and isinstance(model.states[i][0], str):
             name = model.names[i]
             raise InputError(
                 f"{name} is text and cannot be changed by a number; ask model.intervene({{{name!r}: ...}})"
             )
-    if not (isinstance(change, (int, float, np.number)) and np.isfinite(change) and change != 0):
+    if not (isinstance(change, Real) and math.isfinite(change) and change != 0):
         raise InputError(f"change={change!r} is not possible; give a number that is not 0")
 
 
 @dataclass(frozen=True)
 class _Question:
-    """Which effect is asked for; ``kept`` names the runs, with the nodes that keep their values in each."""
+    """What is changed, and what is read: a target (``end``), or all nodes.
 
-    model: "Model"
-    start: int
-    end: int
-    change: float
+    ``numbers`` are added to the values of nodes (``shift``) or take their place, at time 0 or always (``hold``).
+    ``kept`` names runs, with the nodes that keep their values in each; ``limited`` names the results with limits.
+    """
+
+    model: Equations
+    numbers: Mapping[int, float]
+    shift: bool
     hold: bool
     horizon: int
     only: tuple[int, ...]
     kept: Mapping[str, tuple[int, ...]]
+    limited: tuple[str, ...]
+    end: int | None = None
     quiet: bool = False
 
-    def read(self, worlds: Worlds) -> dict[str, np.ndarray]:
-        """Return total and direct effects ``(path, horizon)``."""
-        return self.differences(worlds, ("total", "direct"))[0]
-
-    def differences(self, worlds: Worlds, names: Sequence[str] | None = None) -> tuple[dict[str, np.ndarray], float]:
-        """Return per run the difference of the target ``(path, horizon)``, and the share of inputs out of range."""
+    def answers(self, worlds: Worlds, all_of: bool = False) -> dict[str, np.ndarray]:
+        """Return results ``(path, K)``, those with limits or all: differences, and means if all nodes are read."""
         base = worlds.run(worlds.history)
-        to = self._moved(base[:, :, self.start])
-        known, after = self.model.states.get(self.end), {}
-        value = np.array(known, float) if known is not None else None
+        to = {i: self._values(i, base[:, :, i]) for i in self.numbers}
+        before, found = self._read(base), {}
+        for name, still in self.kept.items():
+            if all_of or name in self.limited:
+                found[name] = self._read(worlds.changed(base, to, self.hold, still)) - before
+        if self.end is None:
+            found |= {"mean": before + found["change"]} | ({"baseline": before} if all_of else {})
+        return found
 
-        def read(run: np.ndarray) -> np.ndarray:
-            column = run[:, 1:, self.end]
-            return column if value is None else value[column.astype(int)]
-
-        for name in self.kept if names is None else names:
-            after[name] = read(worlds.changed(base, {self.start: to}, self.hold, self.kept[name])) - read(base)
-        return after, self._far(to)
-
-    def _moved(self, values: np.ndarray) -> np.ndarray:
-        """Return values with the change added; of states the nearest state."""
-        known = self.model.states.get(self.start)
-        if known is None:
-            return values + self.change
+    def _values(self, i: int, values: np.ndarray) -> np.ndarray:
+        """Return what a node is set to; of states that are shifted the nearest state."""
+        known, x = self.model.states.get(i), self.numbers[i]
+        if not self.shift or known is None:
+            return values + x if self.shift else np.full(values.shape, x)
         numbers = np.array(known, float)
-        asked = numbers[values.astype(int)] + self.change
+        asked = numbers[values.astype(int)] + x
         return np.abs(asked[..., None] - numbers).argmin(axis=-1).astype(float)
 
-    def _far(self, values: np.ndarray) -> float:
-        """Return the share of changed values outside of what curves have seen of the source."""
-        shares = [0.0]
-        for i in self.only:
-            node = self.model.nodes[i]
-            if not isinstance(node, Curve) or node.basis.kind == "linear":
-                continue
-            for place, term in enumerate(node.terms):
-                if term.node == self.start and term.state < 0:
-                    x = np.tile(node.basis.centre, (len(values), 1))
-                    x[:, place] = values[:, 0]
-                    shares.append(float(node.basis.beyond(x)[:, place].mean()))
-        return max(shares)
+    def _read(self, run: np.ndarray) -> np.ndarray:
+        if self.end is None:
+            return named(self.model, run[:, 1:])[1].reshape(len(run), -1)
+        column, known = run[:, 1:, self.end], self.model.states.get(self.end)
+        return column if known is None else np.array(known, float)[column.astype(int)]
+
+    def warn_of_far(self, states: np.ndarray) -> None:
+        """Warn if many changed values lie outside of what curves have seen."""
+        for i in self.numbers:
+            values, share = self._values(i, states[:, -1:, i])[:, 0], 0.0
+            for node in (self.model.nodes[j] for j in self.only):
+                for place, term in enumerate(node.terms):
+                    if isinstance(node, Curve) and (term.node, term.state) == (i, -1):
+                        x = np.tile(node.basis.centre, (len(values), 1))
+                        x[:, place] = values
+                        share = max(share, float(node.basis.beyond(x)[:, place].mean()))
+            if share > FAR:
+                told = f"{share:.0%} of the changed values of {self.model.names[i]} lie far outside the data"
+                hazard(f"{told}, where curves are flat: change less")
+
+
+def _answered(
+    ask: _Question, states: np.ndarray, rows: np.ndarray | None, seed: int, graph: bool = False
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return means of all results ``(K,)``, and draws ``(draw, K)`` of those with limits."""
+    ask.warn_of_far(states)
+    starts, model = states[:1] if ask.quiet else states, ask.model
+    each = _of_starts(ask, starts, seed)
+    rng = np.random.default_rng([seed, 4])
+    sets = (
+        _graph_params(model, ask.only, rng, DRAWS) if graph else {i: model.nodes[i].drawn(rng, DRAWS) for i in ask.only}
+    )
+    richer = replace(ask, model=replace(model, nodes={**model.nodes, **model.richer}), quiet=False)
+    other, means = _of_starts(richer, states, seed), {name: one.mean(axis=0) for name, one in each.items()}
+    gaps = {name: other[name].mean(axis=0) - means[name] for name in ask.limited}
+    return means, _draws(ask, {name: each[name] for name in ask.limited}, starts, rows, sets, seed, gaps, graph)
+
+
+def _of_starts(ask: _Question, starts: np.ndarray, seed: int) -> dict[str, np.ndarray]:
+    """Return all results of each start ``(start, K)``: means over repeats of the noise, if there is noise."""
+    repeats = 1 if ask.quiet else max(1, min(REPEATS, CHUNK // len(starts)))
+    rng = np.random.default_rng([seed, 3])
+    found = ask.answers(_worlds(ask, starts, rng, repeats=repeats), all_of=True)
+    return {name: one.reshape(len(starts), repeats, -1).mean(axis=1) for name, one in found.items()}
 
 
 def _spaced(starts: np.ndarray, most: int) -> np.ndarray:
     return starts[np.unique(np.linspace(0, len(starts) - 1, most).astype(int))]
 
 
-class _Asked(Protocol):
-    """A question about runs: which nodes matter, how far, and what is read from them."""
-
-    @property
-    def model(self) -> "Model": ...
-    @property
-    def horizon(self) -> int: ...
-    @property
-    def only(self) -> tuple[int, ...]: ...
-    @property
-    def quiet(self) -> bool: ...
-    def read(self, worlds: Worlds) -> dict[str, np.ndarray]: ...
-
-
-def _sets(model: "Model", only: Sequence[int], rng: np.random.Generator) -> dict[int, np.ndarray]:
-    return {i: model.nodes[i].drawn(rng, DRAWS) for i in only}
-
-
-def _averages(ask: _Asked, starts: np.ndarray, seed: int, params: Mapping[int, np.ndarray]) -> dict[str, np.ndarray]:
+def _averages(ask: _Question, starts: np.ndarray, seed: int, params: Mapping[int, np.ndarray]) -> dict[str, np.ndarray]:
     """Return means over starts for sets of coefficients, all with the same noise: ``{name: (set, K)}``."""
     count, at_once = max(map(len, params.values())), max(1, CHUNK // len(starts))
     parts: dict[str, list[np.ndarray]] = {}
     for first in range(0, count, at_once):
         chunk = {i: one[first : first + at_once] if len(one) > 1 else one for i, one in params.items()}
-        rng, how = np.random.default_rng([seed, 5]), {"quiet": ask.quiet}
-        found = ask.read(_worlds(ask.model, starts, ask.horizon, ask.only, rng, chunk, **how))
+        found = ask.answers(_worlds(ask, starts, np.random.default_rng([seed, 5]), chunk))
         for name, one in found.items():
             parts.setdefault(name, []).append(one.reshape(-1, len(starts), one[0].size).mean(axis=1))
     return {name: np.concatenate(one) for name, one in parts.items()}
 
 
-def _slopes(ask: _Asked, starts: np.ndarray, seed: int) -> dict[str, dict[int, np.ndarray]]:
+def _slopes(ask: _Question, starts: np.ndarray, seed: int) -> dict[str, dict[int, np.ndarray]]:
     """Return by how much results move with each coefficient: ``{name: {node: (F, K)}}``, by central differences."""
     best = {i: ask.model.nodes[i].best for i in ask.only}
     nudged = {i: ask.model.nodes[i].nudged() for i in ask.only}
@@ -396,13 +402,14 @@ def _slopes(ask: _Asked, starts: np.ndarray, seed: int) -> dict[str, dict[int, n
 
 
 def _draws(
-    ask: _Asked, each: Mapping[str, np.ndarray], starts: np.ndarray, rows: np.ndarray | None,
-    sets: Mapping[int, np.ndarray], seed: int, graph: bool = False,
+    ask: _Question, each: Mapping[str, np.ndarray], starts: np.ndarray, rows: np.ndarray | None,
+    sets: Mapping[int, np.ndarray], seed: int, gaps: Mapping[str, np.ndarray], graph: bool = False,
 ) -> dict[str, np.ndarray]:  # fmt: skip
     """Return results ``(draw, K)`` that the data do not exclude, of values ``each (start, K)``.
 
     Each sample moves the mean twice: as a state to begin from, and by the coefficients. The variance is that of the sum
-    of both (delta method); the shape is that of results with coefficients that are drawn.
+    of both (delta method), and the square of ``gaps``, by which a richer fit differs; the shape is that of results with
+    coefficients that are drawn.
     """
     nodes, rng = {i: ask.model.nodes[i] for i in ask.only}, np.random.default_rng([seed, 6])
     together = rows is not None and not graph and not ask.quiet and all(len(node.rows) for node in nodes.values())
@@ -420,6 +427,7 @@ def _draws(
         else:
             variance = doubt + _of_sum(moved)
         bent = np.maximum(off.var(axis=0) - doubt, 0)  # what slopes alone do not hold
+        bent += gaps[name] ** 2
         doubt, variance = doubt + bent, variance + bent
         share = np.clip(doubt / np.where(variance > 0, variance, 1), 0, 1) * (off.std(axis=0) > 0)
         shape = np.sqrt(share) * off / np.where(off.std(axis=0) > 0, off.std(axis=0), 1)
@@ -448,36 +456,11 @@ def _of_sum(values: np.ndarray) -> np.ndarray:
 def _limits(mean: np.ndarray, draws: np.ndarray, limits: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
     """Return low and high of draws, which hold the mean also where rounding alone moves it."""
     spread = 1e-12 * draws.std(axis=0)
-    low, high = (np.quantile(draws, share, axis=0) for share in limits)
+    low, high = (np.quantile(draws, share, axis=0, method="weibull") for share in limits)
     return np.minimum(low, mean - spread), np.maximum(high, mean + spread)
 
 
-def _assemble(
-    model: "Model", ask: _Question, means: dict[str, np.ndarray], drawn: dict[str, np.ndarray],
-    limits: tuple[float, float], confidence: float, told: str, far: float, graph: bool,
-) -> Effect:  # fmt: skip
-    import pandas as pd
-
-    index = pd.RangeIndex(1, ask.horizon + 1, name="horizon")
-    found = {name: _limits(means[name], one, limits) for name, one in drawn.items()}
-    direct = {"total": means["direct"], "low": found["direct"][0], "high": found["direct"][1]}
-    through = {name: means["total"] - means[name] for name in ask.kept if name not in ("total", "direct")}
-    linear = all(model.nodes[i].linear for i in ask.only)
-    if far > FAR:
-        name = model.names[ask.start]
-        hazard(
-            f"{far:.0%} of the changed values of {name} lie far outside the data, where curves are flat: change less"
-        )
-    notes = _assumptions(model, told, linear, graph, ask.only)
-    if ask.start in model.states:
-        notes = (*notes, f"{model.names[ask.start]} goes to the state nearest to its value plus the change.")
-    total, low, high = (pd.Series(one, index) for one in (means["total"], *found["total"]))
-    ends = model.names[ask.start], model.names[ask.end], ask.change, ask.hold
-    frames = pd.DataFrame(direct, index), pd.DataFrame(through, index)
-    return Effect(*ends, total, low, high, *frames, confidence, notes, drawn["total"])
-
-
-def _assumptions(model: "Model", told: str, linear: bool, graph: bool, only: Sequence[int]) -> tuple[str, ...]:
+def _assumptions(model: Equations, told: str, linear: bool, graph: bool, only: Sequence[int]) -> tuple[str, ...]:
     notes = [
         "Every link of the network is a cause, at its lag, and no hidden node drives two of the nodes.",
         "Nothing else changes: each node follows its fitted equation, whatever the others are set to.",
@@ -488,12 +471,12 @@ def _assumptions(model: "Model", told: str, linear: bool, graph: bool, only: Seq
         notes.append(f"The effect is an average over {told}; curves go on in straight lines a little beyond the data.")
     if len(model.noise) and any(model.noise[i, j] for i in only for j in only if i < j):
         notes.append("Noise that nodes share within one sample is not an effect of one on another.")
-    held = "coefficients and of the graph (stability)" if graph else "coefficients; the graph is taken as given"
-    notes.append(f"Limits hold the uncertainty of {held}.")
+    held = "of bases and of the graph (stability)" if graph else "and of bases; the graph is taken as given"
+    notes.append(f"Limits hold the uncertainty of coefficients{', ' if graph else ' '}{held}.")
     return tuple(notes)
 
 
-def _graph_params(model: "Model", only: Sequence[int], rng: np.random.Generator, count: int) -> dict[int, np.ndarray]:
+def _graph_params(model: Equations, only: Sequence[int], rng: np.random.Generator, count: int) -> dict[int, np.ndarray]:
     """Return sets of coefficients of graphs whose links are there as often as their stability says.
 
     Coefficients of a graph without a link are those of a fit without it, in the features of the whole.
@@ -516,7 +499,7 @@ def _graph_params(model: "Model", only: Sequence[int], rng: np.random.Generator,
     return made
 
 
-def _without(model: "Model", data: Data, i: int, gone: set[int], rng: np.random.Generator, count: int) -> np.ndarray:
+def _without(model: Equations, data: Data, i: int, gone: set[int], rng: np.random.Generator, count: int) -> np.ndarray:
     """Return coefficients of a node fitted without some sources, in the features of the node with all of them."""
     node: Any = model.nodes[i]
     if not gone:
@@ -536,7 +519,7 @@ def _without(model: "Model", data: Data, i: int, gone: set[int], rng: np.random.
 
 
 def intervene(
-    model: "Model",
+    model: Equations,
     values: Mapping[str, Any],
     horizon: int = 10,
     *,
@@ -565,77 +548,34 @@ def intervene(
     import pandas as pd
 
     horizon, limits = whole("horizon", horizon, 1), level_of(confidence)
-    known = ("hold", "pulse", "shift")
-    refuse_if(kind not in known, f"kind={kind!r} is not known; use 'hold', 'pulse' or 'shift'")
-    refuse_if(start not in ("record", "end"), f"start={start!r} is not known; use 'record' or 'end'")
-    refuse_if(not values, "no node is set; name at least one, as {'a': 2.0}")
+    one_of("kind", kind, ("hold", "pulse", "shift"))
+    one_of("start", start, ("record", "end"))
+    refuse_if(not isinstance(values, Mapping) or not values, "no node is set; name at least one, as {'a': 2.0}")
+    seed = whole("seed", seed)
     numbers = {model.index(name): _number(model, name, value, kind) for name, value in values.items()}
     states, told, rows = model.starts(series, STARTS, seed)
     if start == "end":
         last = states[-1:] if series is None and model.series is None else _last(model, series)
         states, told, rows = np.repeat(last, STARTS // 4, axis=0), "continuations of the last samples", None
-    ask = _Held(model, numbers, kind, horizon)
-    worlds = _worlds(model, states, horizon, ask.only, np.random.default_rng([seed, 3]), repeats=REPEATS)
-    columns, found = ask.all_of(worlds)
-    each = {name: one.reshape(len(states), REPEATS, -1).mean(axis=1) for name, one in found.items()}
-    sets = _sets(model, ask.only, np.random.default_rng([seed, 4]))
-    drawn = _draws(ask, {name: each[name] for name in ("mean", "change")}, states, rows, sets, seed)
-    index = pd.RangeIndex(1, horizon + 1, name="horizon")
-
-    def framed(values: np.ndarray) -> "pd.DataFrame":
-        return pd.DataFrame(values.reshape(horizon, -1), index, columns)
-
-    made = {name: framed(one.mean(axis=0)) for name, one in each.items()}
-    for name, draws in drawn.items():
-        ends = ("low", "high") if name == "mean" else ("change_low", "change_high")
-        made |= dict(zip(ends, map(framed, _limits(each[name].mean(axis=0), draws, limits))))
-    notes = _assumptions(model, told, all(node.linear for node in model.nodes.values()), False, ask.only)
+    only = tuple(range(len(model.names)))
+    ask = _Question(model, numbers, kind == "shift", kind != "pulse", horizon, only, {"change": ()}, ("mean", "change"))
+    means, drawn = _answered(ask, states, rows, seed)
+    ends = {name: _limits(means[name], one, limits) for name, one in drawn.items()}
+    means |= dict(zip(("low", "high", "change_low", "change_high"), (*ends["mean"], *ends["change"])))
+    index, columns = pd.RangeIndex(1, horizon + 1, name="horizon"), named(model, states[:1])[0]
+    made = {name: pd.DataFrame(one.reshape(horizon, -1), index, columns) for name, one in means.items()}
+    notes = _assumptions(model, told, all(node.linear for node in model.nodes.values()), False, only)
     return Intervention(values=dict(values), kind=kind, confidence=confidence, assumptions=notes, **made)
 
 
-@dataclass(frozen=True)
-class _Held:
-    """What is set, and how; read are means of all nodes with it and the change against the run without it."""
-
-    model: "Model"
-    numbers: Mapping[int, float]
-    kind: str
-    horizon: int
-    quiet: bool = False
-
-    @property
-    def only(self) -> tuple[int, ...]:
-        """All nodes."""
-        return tuple(range(len(self.model.names)))
-
-    def all_of(self, worlds: Worlds) -> tuple[list[str], dict[str, np.ndarray]]:
-        """Return names of columns, and mean, baseline and change ``(path, horizon x column)``."""
-        model, base = self.model, worlds.run(worlds.history)
-        to = {
-            i: base[:, :, i] + x if self.kind == "shift" else np.full(base.shape[:2], x)
-            for i, x in self.numbers.items()
-        }
-        for i in set(to) & set(model.states):
-            to[i] = np.clip(np.rint(to[i]), 0, len(model.states[i]) - 1)
-        columns, after = named(model, worlds.changed(base, to, self.kind != "pulse")[:, 1:])
-        _, before = named(model, base[:, 1:])
-        found = {"mean": after, "baseline": before, "change": after - before}
-        return columns, {name: one.reshape(len(one), -1) for name, one in found.items()}
-
-    def read(self, worlds: Worlds) -> dict[str, np.ndarray]:
-        """Return mean and change ``(path, horizon x column)``."""
-        found = self.all_of(worlds)[1]
-        return {name: found[name] for name in ("mean", "change")}
-
-
-def _last(model: "Model", series: Any) -> np.ndarray:
+def _last(model: Equations, series: Any) -> np.ndarray:
     values = model.data(model.series if series is None else series).trials[-1][-model.span :]
     short = len(values) < model.span or bool(np.isnan(values).any())
     refuse_if(short, f"the last {model.span} samples are not complete; use start='record'")
     return np.asarray(values)[None]
 
 
-def _number(model: "Model", name: str, value: Any, kind: str) -> float:
+def _number(model: Equations, name: str, value: Any, kind: str) -> float:
     """Return a value as the model holds it: a state by its position."""
     known = model.states.get(model.index(name))
     if known is not None and kind != "shift":

@@ -18,7 +18,7 @@ from enmesh.errors import InputError, refuse_if
 from enmesh.explain import long_run_variance
 from enmesh.model.bases import KINDS, Basis, LeastSquares
 from enmesh.model.nodes import BOUNDS, Curve, Node, Table, Term, inputs, spread_features, spread_of
-from enmesh.options import whole
+from enmesh.options import one_of, whole
 
 MOST_STATES = 10  # different whole numbers up to which an integer node is states, and not a measurement
 LONGEST_OWN, LONGEST_TABLE = 12, 3  # own past among which is chosen: of measurements, of states
@@ -123,7 +123,7 @@ def fitted(
 
     ``own_past`` and ``basis`` take the place of what is chosen; ``only`` these targets are fitted.
     """
-    refuse_if(basis is not None and basis not in KINDS, f"basis={basis!r} is not known; use {', '.join(KINDS)}")
+    one_of("basis", basis, (None, *KINDS))
     longest = max((lag for pairs in links.values() for _, lag in pairs), default=1)
     samples = len(data.values)
     own = whole("own_past", own_past, 0) if own_past is not None else None
@@ -144,6 +144,23 @@ def fitted(
         )
         nodes[target] = fit(data, target, terms, used, own, most, basis)
     return nodes
+
+
+def richer(data: Data, links: Links, nodes: Mapping[int, Node], own_past: Any, basis: Any) -> dict[int, Node]:
+    """Return each node with the basis after the chosen one, and one more own lag; what was given stays as it is.
+
+    What a chosen basis leaves out shows in the difference to this fit. A node that has no richer fit is left out.
+    """
+    made: dict[int, Node] = {}
+    for i, node in nodes.items() if own_past is None or basis is None else ():
+        kind = "" if isinstance(node, Table) else node.basis.kind
+        after = KINDS[min(KINDS.index(kind) + 1, len(KINDS) - 1)] if kind else None
+        how: dict[str, Any] = {"own_past": node.own + (own_past is None), "basis": after if basis is None else basis}
+        try:
+            made |= fitted(data, links, only=[i], **how)
+        except InputError:  # too few samples, or too many situations
+            continue
+    return made
 
 
 def _terms(data: Data, pairs: Sequence[tuple[int, int]], table: bool) -> tuple[Term, ...]:

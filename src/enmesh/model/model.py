@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,47 +10,24 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.data.sources import write_whole
-from enmesh.data.table import listed, visible
-from enmesh.errors import InputError, refuse_if
-from enmesh.model.fit import Data, fitted, links_of
-from enmesh.model.nodes import DIGITS, KINDS, Curve, Node, inputs
+from enmesh.data.table import visible
+from enmesh.errors import InputError
+from enmesh.model import effects, outlook
+from enmesh.model.equations import BURN_IN, Equations
+from enmesh.model.fit import Data, fitted, links_of, richer
+from enmesh.model.nodes import DIGITS, KINDS, Curve
+from enmesh.model.skill import skill
 from enmesh.options import plain, whole
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from enmesh.model.effects import Effect, Intervention
-    from enmesh.model.outlook import Forecast
-    from enmesh.model.skill import Skill
-
 FORMAT = "enmesh model 1"
-CORRELATED = 3.3  # standard errors from which noise of two nodes is taken as correlated
-RUNAWAY = 1e6  # usual standard deviations
-BURN_IN = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
-    """A predictive distribution of each node given its parents and its own past (`Network.fit`).
-
-    Attributes
-    ----------
-    names, nodes
-        Names, and for each node a regression or a table of states.
-    states
-        ``{position: (state, ...)}`` of the nodes that are states.
-    links
-        ``{target: ((source, lag), ...)}``, all by position.
-    noise
-        Correlation of the noise of different nodes in one sample, on the normal scale.
-    recent
-        The last samples, from which a forecast starts if no other series is given.
-    stability
-        ``{"a>b": share}`` of the network, where it is known.
-    samples, digest
-        Number of samples and identity of the data.
-    series
-        The data, as long as the model is in memory; effects are then averages over the states in them.
+class Model(Equations):
+    """A network with numbers (`Network.fit`): the fitted equations, and what they are asked.
 
     Examples
     --------
@@ -66,38 +42,10 @@ class Model:
     True
     """
 
-    names: tuple[str, ...]
-    nodes: Mapping[int, Node]
-    links: Mapping[int, tuple[tuple[int, int], ...]]
-    states: Mapping[int, tuple[Any, ...]] = field(default_factory=dict)
-    noise: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-    recent: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-    stability: Mapping[str, float] = field(default_factory=dict)
-    samples: int = 0
-    digest: str = ""
-    dt: float = 1.0
-    series: Any = field(default=None, compare=False, repr=False)
-
-    @property
-    def parents(self) -> dict[str, tuple[str, ...]]:
-        """The graph: ``{target: parents}``."""
-        named = {t: dict.fromkeys(self.names[s] for s, _ in self.links[t]) for t in sorted(self.links)}
-        return {self.names[t]: tuple(sources) for t, sources in named.items()}
-
-    @property
-    def lags(self) -> dict[tuple[str, str], tuple[int, ...]]:
-        """Lags of every link ``(source, target)``."""
-        found: dict[tuple[str, str], tuple[int, ...]] = {}
-        for target, pairs in self.links.items():
-            for source, lag in pairs:
-                ends = self.names[source], self.names[target]
-                found[ends] = (*found.get(ends, ()), lag)
-        return found
-
-    @property
-    def span(self) -> int:
-        """Number of samples that the next one depends on."""
-        return max([1, *(term.lag for node in self.nodes.values() for term in node.terms)])
+    forecast = outlook.forecast
+    skill = skill
+    effect = effects.effect
+    intervene = effects.intervene
 
     @property
     def summary(self) -> "pd.DataFrame":
@@ -116,137 +64,10 @@ class Model:
             rows.append((name, ", ".join(self.parents[name]), kind, node.own, spread, node.r2))
         return pd.DataFrame(rows, columns=["node", "parents", "basis", "own_past", "spread", "r2"])
 
-    @cached_property
-    def order(self) -> tuple[int, ...]:
-        """Nodes in an order in which links within one sample go forward."""
-        import networkx as nx
-
-        graph: Any = nx.DiGraph()
-        graph.add_nodes_from(range(len(self.names)))
-        graph.add_edges_from((s, t) for t, pairs in self.links.items() for s, lag in pairs if lag == 0)
-        refuse_if(
-            not nx.is_directed_acyclic_graph(graph), "links within one sample form a cycle; leave one of them out"
-        )
-        return tuple(nx.lexicographical_topological_sort(graph))
-
-    def index(self, name: str) -> int:
-        """Return the position of a node."""
-        if name not in self.names:
-            raise InputError(f"there is no node {visible(repr(name))}; the nodes are {listed(self.names)}")
-        return self.names.index(name)
-
-    def uniforms(self, rng: np.random.Generator, paths: int, steps: int) -> np.ndarray:
-        """Return noise ``(paths, steps, node)`` as ranks between 0 and 1, correlated as that of the data."""
-        normal = rng.standard_normal((paths, steps, len(self.names)))
-        if len(self.noise):
-            normal = normal @ np.linalg.cholesky(self.noise).T
-        from scipy.special import ndtr
-
-        return np.asarray(ndtr(normal))
-
-    def run(
-        self,
-        history: np.ndarray,
-        steps: int,
-        noise: np.ndarray | None = None,
-        *,
-        params: Mapping[int, np.ndarray] | None = None,
-        draw: np.ndarray | int = 0,
-        fixed: Mapping[int, np.ndarray] | None = None,
-        only: Sequence[int] | None = None,
-    ) -> np.ndarray:
-        """Continue paths ``(path, time, node)`` by so many steps.
-
-        ``noise`` are ranks ``(path, step, node)``, or none for the mean; ``params`` the coefficients of nodes and
-        ``draw`` which of them each path has; ``fixed`` the values ``(path, step)`` that nodes are set to; ``only``
-        these nodes move, the others keep their last value.
-        """
-        start = history.shape[1]
-        values = np.concatenate([history, np.repeat(history[:, -1:], steps, axis=1)], axis=1)
-        chosen = [i for i in self.order if only is None or i in only]
-        params = params or {i: self.nodes[i].best for i in chosen}
-        for step in range(steps):
-            at = start + step
-            for i in chosen:
-                if fixed is not None and i in fixed:
-                    values[:, at, i] = fixed[i][:, step]
-                    continue
-                node, ranks = self.nodes[i], None if noise is None else noise[:, step, i]
-                values[:, at, i] = node.value(inputs(values, at, node.terms), params[i], draw, ranks)
-        self._refuse_runaway(values)
-        return values
-
-    @cached_property
-    def _usual(self) -> tuple[np.ndarray, np.ndarray]:
-        centre, scale = self.recent.mean(axis=0), self.recent.std(axis=0)
-        for i, node in self.nodes.items():
-            if isinstance(node, Curve):
-                scale[i] = max(scale[i], node.sigma)
-        return centre, np.where(scale > 0, scale, 1.0)
-
-    def _refuse_runaway(self, values: np.ndarray) -> None:
-        centre, scale = self._usual
-        away = ~(np.abs(values[:, -1] - centre) < RUNAWAY * scale).all(axis=0)
-        if away.any():
-            names = listed(name for name, odd in zip(self.names, away) if odd)
-            advice = "difference or detrend the series and fit again, or ask for a shorter horizon"
-            raise InputError(f"the fitted model runs away ({names}): it has no stationary state; {advice}")
-
-    # --- what it is asked ----------------------------------------------------------------------------------------
-
-    def starts(self, series: Any, most: int, seed: int = 0) -> tuple[np.ndarray, str, np.ndarray | None]:
-        """Return histories ``(start, span, node)``, in words which these are, and their rows if the fit had them."""
-        own = series is None or series is self.series
-        series = self.series if series is None else series
-        if series is not None:
-            data = self.data(series)
-            rows = data.complete(data.rows(self.span - 1), self.span)
-            refuse_if(not len(rows), f"every run of samples without a gap is too short; give {self.span} or more")
-            chosen = rows[np.unique(np.linspace(0, len(rows) - 1, most).astype(int))]
-            told = f"{len(chosen)} states of the recording"
-            return data.histories(chosen, self.span), told, chosen if own else None
-        count = min(most, 500, max(self.samples, 50))
-        first = np.repeat(self.recent[None, -self.span :], count, axis=0)
-        rng = np.random.default_rng([seed, 1])
-        noise = self.uniforms(rng, count, BURN_IN)
-        told = f"{count} states that the model itself comes to"
-        return self.run(first, BURN_IN, noise)[:, -self.span :], told, None
-
-    def data(self, series: Any) -> Data:
-        """Return a recording of the nodes of the model as numbers."""
-        given = Series.of(series)
-        missing = [name for name in self.names if name not in given.names]
-        refuse_if(missing, f"the series has no {listed(missing)}; the model needs {listed(self.names)}")
-        return Data.of(given.select(self.names), self.states)
-
-    def forecast(self, series: Any = None, horizon: int = 10, **how: Any) -> "Forecast":
-        """Return what comes next, with limits: see `outlook.forecast`."""
-        from enmesh.model.outlook import forecast
-
-        return forecast(self, series, horizon, **how)
-
-    def skill(self, series: Any = None, **how: Any) -> "Skill":
-        """Return how well it predicts out of sample, beside the own past alone and beside all nodes: `skill.skill`."""
-        from enmesh.model.skill import skill
-
-        return skill(self, series, **how)
-
-    def effect(self, source: str, target: str, change: float = 1.0, horizon: int = 10, **how: Any) -> "Effect":
-        """Return by how much a change of one node moves another, at each horizon: see `effects.effect`."""
-        from enmesh.model.effects import effect
-
-        return effect(self, source, target, change, horizon, **how)
-
-    def intervene(self, values: Mapping[str, Any], horizon: int = 10, **how: Any) -> "Intervention":
-        """Return what all nodes do if some are set to values: see `effects.intervene`."""
-        from enmesh.model.effects import intervene
-
-        return intervene(self, values, horizon, **how)
-
     def simulate(self, n: int = 1000, *, seed: int = 0, burn_in: int = BURN_IN) -> Series:
         """Return a recording that the model makes up, of the same kinds of nodes; its truth is the graph."""
         n, burn_in = whole("n", n, 3), whole("burn_in", burn_in, 0)
-        noise = self.uniforms(np.random.default_rng([seed, 0]), 1, burn_in + n)
+        noise = self.uniforms(np.random.default_rng([whole("seed", seed), 0]), 1, burn_in + n)
         values = self.run(self.recent[None, -self.span :], burn_in + n, noise)[0, -n:]
         return self.as_series([values])
 
@@ -281,6 +102,7 @@ class Model:
             "recent": plain(self.recent[-self.span :], DIGITS),
             "spread": plain(self._usual[1], 6),
             "nodes": {self.names[i]: node.to_dict() for i, node in self.nodes.items()},
+            "richer": {self.names[i]: node.to_dict() for i, node in self.richer.items()},
         }
         rows = [f" {json.dumps(key)}: {_lines(plain(value))}" for key, value in data.items()]
         text = "{\n" + ",\n".join(rows) + "\n}"
@@ -324,7 +146,10 @@ def _lines(value: Any) -> str:
 def _revived(data: Mapping[str, Any]) -> Model:
     names = tuple(map(str, data["names"]))
     at = {name: i for i, name in enumerate(names)}
-    nodes = {at[name]: KINDS[node["kind"]].from_dict(node) for name, node in data["nodes"].items()}
+    nodes, richer = (
+        {at[name]: KINDS[node["kind"]].from_dict(node) for name, node in data[key].items()}
+        for key in ("nodes", "richer")
+    )
     links: dict[int, Any] = dict.fromkeys(range(len(names)), ())
     for source, target, lag in data["links"]:
         links[at[target]] = (*links[at[target]], (at[source], int(lag)))
@@ -336,7 +161,8 @@ def _revived(data: Mapping[str, Any]) -> Model:
     recent = np.array(data["recent"], float).reshape(-1, len(names))
     known: dict[str, Any] = {name: data[name] for name in ("samples", "digest", "dt", "stability")}
     states = {at[name]: tuple(each) for name, each in data["states"].items()}
-    made = Model(names=names, nodes=nodes, links=links, states=states, noise=noise, recent=recent, **known)
+    known |= {"richer": richer, "states": states, "noise": noise, "recent": recent}
+    made = Model(names=names, nodes=nodes, links=links, **known)
     made.__dict__["_usual"] = recent.mean(axis=0), np.array(data["spread"], float)
     return made
 
@@ -368,52 +194,6 @@ def fit(
     """
     series = Series.of(series)
     data, links = Data.of(series), links_of(series.names, parents, lags)
-    return assembled(data, links, fitted(data, links, own_past=own_past, basis=basis), series, stability)
-
-
-def assembled(
-    data: Data, links: Any, nodes: Mapping[int, Node], series: Series | None = None, stability: Any = None
-) -> Model:
-    """Return the model of fitted nodes, with the correlation of their noise."""
-    made = Model(
-        names=data.names,
-        nodes=nodes,
-        links=links,
-        states=data.states,
-        recent=data.values[~np.isnan(data.values).any(axis=1)],
-        samples=len(data.values),
-        stability=dict(stability or {}),
-        digest="" if series is None else series.digest,
-        dt=1.0 if series is None else series.dt,
-        series=series,
-    )
-    refuse_if(len(made.recent) < made.span, f"{made.span} samples without a gap are needed to start from")
-    made.__dict__["noise"] = _correlations(made, data)
-    return made
-
-
-def _correlations(model: Model, data: Data) -> np.ndarray:
-    """Return correlations of the noise on the normal scale, those alone that are more than chance."""
-    from scipy.special import ndtri
-
-    size, span = len(model.names), model.span
-    rows = data.complete(data.rows(span), span + 1)
-    curves = [i for i in range(size) if isinstance(model.nodes[i], Curve)]
-    if len(rows) < 10 or len(curves) < 2:
-        return np.empty((0, 0))
-    scores = []
-    for i in curves:
-        node: Any = model.nodes[i]
-        ranks = node.rank(inputs(data.values, rows, node.terms), data.values[rows, i])
-        scores.append(ndtri(np.clip(ranks, 1e-3, 1 - 1e-3)))
-    found = np.corrcoef(scores)
-    found[np.abs(found) < CORRELATED / np.sqrt(len(rows))] = 0
-    np.fill_diagonal(found, 1.0)
-    if not (np.abs(found - np.eye(len(curves))) > 0).any():
-        return np.empty((0, 0))
-    least = float(np.linalg.eigvalsh(found)[0])
-    if least < 1e-3:  # correlations that were set to 0 may leave no possible matrix
-        found = (found + (1e-3 - least) * np.eye(len(curves))) / (1 + 1e-3 - least)
-    whole_matrix = np.eye(size)
-    whole_matrix[np.ix_(curves, curves)] = found
-    return whole_matrix
+    nodes = fitted(data, links, own_past=own_past, basis=basis)
+    about = {"stability": dict(stability or {}), "digest": series.digest, "dt": series.dt, "series": series}
+    return Model.of(data, links, nodes, **about, richer=richer(data, links, nodes, own_past, basis))

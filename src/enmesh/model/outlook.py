@@ -7,12 +7,11 @@ import numpy as np
 
 from enmesh.draw.shown import Shown
 from enmesh.errors import InputError, refuse_if
+from enmesh.model.equations import Equations
 from enmesh.options import whole
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from enmesh.model.model import Model
 
 DRAWS = 40  # sets of coefficients that the data do not exclude
 
@@ -34,10 +33,12 @@ class Drawn(Shown):
         return PICTURES[type(self).__name__](self, path=path, **how)
 
     def _repr_html_(self) -> str:
-        from enmesh.draw.report.more import figure
+        from enmesh.draw.report.more import figure, text
         from enmesh.draw.report.notebook import face
 
-        return face(str(getattr(self, "sentence", repr(self))), figure(self.plot))
+        assumed = "".join(f"<li>{text(one)}</li>" for one in getattr(self, "assumptions", ()))
+        notes = [f"<p>This assumes:</p><ul>{assumed}</ul>"] if assumed else []
+        return face(str(getattr(self, "sentence", repr(self))), figure(self.plot), *notes)
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,7 +66,7 @@ class Forecast(Drawn):
         return f"Forecast({len(self.mean)} steps of {', '.join(self.mean.columns[:8])}; {self.confidence:.0%})"
 
 
-def named(model: "Model", values: np.ndarray) -> tuple[list[str], np.ndarray]:
+def named(model: Equations, values: np.ndarray) -> tuple[list[str], np.ndarray]:
     """Return columns and values of paths: numbers of states, and of text nodes whether each state is there."""
     names: list[str] = []
     parts = []
@@ -84,7 +85,13 @@ def named(model: "Model", values: np.ndarray) -> tuple[list[str], np.ndarray]:
 
 
 def forecast(
-    model: "Model", series: Any = None, horizon: int = 10, *, confidence: float = 0.95, paths: int = 2000, seed: int = 0
+    model: Equations,
+    series: Any = None,
+    horizon: int = 10,
+    *,
+    confidence: float = 0.95,
+    paths: int = 2000,
+    seed: int = 0,
 ) -> Forecast:
     """Return what comes after the last sample of a recording, or of the data that were fitted.
 

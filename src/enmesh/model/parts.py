@@ -23,7 +23,7 @@ from enmesh.model.bases import KINDS, Basis, LeastSquares
 from enmesh.model.fit import Data, fitted, links_of
 from enmesh.model.nodes import Curve
 from enmesh.model.outlook import Drawn, level_of
-from enmesh.options import whole
+from enmesh.options import one_of, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -219,30 +219,17 @@ class _Samples:
         return _Samples(self.y, self.z, tuple(moved), self.starts)
 
 
-def _gaussian(samples: _Samples) -> dict[Atom, float]:
-    """Return parts by Gaussian estimates: half the logarithm of residual variances."""
-    blocks = [np.column_stack([np.ones(len(samples.y)), samples.z]), *samples.x, samples.y[:, None]]
-    ends = np.cumsum([0, *(one.shape[1] for one in blocks)])
-    r: Any = np.linalg.qr(np.column_stack(blocks), mode="r")
-    rest = r[ends[1] :, ends[1] :]  # a root of the covariance of sources and target given z
-    columns = [np.arange(a, b) - ends[1] for a, b in zip(ends[1:-2], ends[2:-1])]
-    y = rest[:, -1]
-    told = {}
-    for some in subsets(len(samples.x)):
-        x = rest[:, np.concatenate([columns[i] for i in some])]
-        left = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
-        told[some] = float(np.log((y @ y) / (left @ left)) / 2)
-    return parts_of_informations(told)
+def _by_regression(samples: _Samples, kind: str) -> dict[Atom, float]:
+    """Return parts by regressions: half the logarithm of residual variances.
 
-
-def _by_basis(samples: _Samples, kind: str) -> dict[Atom, float]:
-    """Return parts by regressions on a basis, each information less what its number of coefficients gives by chance."""
+    Of curves each information is less what its number of coefficients gives by chance.
+    """
     n, told = len(samples.y), {}
 
     def error(columns: Sequence[np.ndarray]) -> tuple[float, int]:
         x = np.column_stack(columns)
         fit = LeastSquares.of(Basis.of(kind, x)(x), samples.y)
-        return float(fit.residuals @ fit.residuals), len(fit.beta)
+        return float(fit.residuals @ fit.residuals), len(fit.beta) * (kind != "linear")
 
     alone, used = error([samples.z])
     for some in subsets(len(samples.x)):
@@ -309,13 +296,13 @@ def parts(
     refuse_if(len(ends) not in (2, 3), f"{len(ends)} sources; give two or three")
     name = series.names[series.index(target)]
     refuse_if(name in ends, f"{name} is the target and a source; name other sources")
-    refuse_if(
-        estimator not in (None, *ESTIMATORS), f"estimator={estimator!r} is not known; use {', '.join(ESTIMATORS)}"
-    )
-    refuse_if(rule not in RULES, f"rule={rule!r} is not known; use 'lattice' or 'surd'")
+    one_of("estimator", estimator, (None, *ESTIMATORS))
+    one_of("rule", rule, RULES)
+    if not (network is None or hasattr(network, "edges")):
+        raise InputError(f"network={network!r} is no network; give what infer returned, or leave it out")
     samples, used, kind, given = _sampled(series, ends, name, network, estimator)
     refuse_if(rule == "surd" and used != "states", "rule='surd' is for states; cut the series into bins (discretise)")
-    measure = _measure(used, kind, rule)
+    measure, seed = _measure(used, kind, rule), whole("seed", seed)
     found, count = measure(samples), whole("n_surrogates", n_surrogates, 19)
     null = _shifted(samples, measure, found, count, seed)
     boot = _resampled(samples, measure, count, seed)
@@ -324,12 +311,9 @@ def parts(
 
 
 def _measure(used: str, kind: str, rule: str) -> Callable[[_Samples], dict[Atom, float]]:
-    known: dict[str, Callable[[_Samples], dict[Atom, float]]] = {
-        "gaussian": _gaussian,
-        "basis": lambda some: _by_basis(some, kind),
-        "states": lambda some: _by_counting(some, rule),
-    }
-    return known[used]
+    if used == "states":
+        return lambda some: _by_counting(some, rule)
+    return lambda some: _by_regression(some, "linear" if used == "gaussian" else kind)
 
 
 def measured(series: Series, sources: Sequence[str], target: str, network: Any) -> list[tuple[str, str, float]]:

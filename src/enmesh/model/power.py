@@ -3,27 +3,29 @@
 The default test combines rungs and lags in one p-value (`links.ladder`). Its power for a linear link of T nats is the
 share of `DRAWS` draws of its statistics, which are sums of squares of independent normal numbers: those of the line
 through the true lag have the mean N (exp(2 T) - 1), spread as the samples of the source are. A regression alone
-(``test="linear"``) gives a noncentral F, counted states a noncentral chi-square with 2 N T. Where a link is not
-linear, recordings are simulated from a fitted model and tested.
+(``test="linear"``) gives a noncentral F, counting states (``"counting"``) a noncentral chi-square with 2 N T. Where a
+link is not linear, recordings are simulated from a fitted model and tested.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from enmesh.data.graph_input import edges_in
 from enmesh.data.series import Series
-from enmesh.data.table import listed
+from enmesh.data.table import listed, visible
 from enmesh.embedding import Lags
 from enmesh.errors import InputError, refuse_if
 from enmesh.methods import resolve
 from enmesh.model.fit import Data
 from enmesh.model.nodes import inputs
 from enmesh.model.outlook import Drawn
-from enmesh.options import whole
+from enmesh.options import one_of, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,12 +34,13 @@ if TYPE_CHECKING:
 
 DRAWS = 2000  # of the statistics of the default test
 LEVEL = 0.01  # of `infer`
-STEADY = 0.6  # share of the shifts that count, of sources that remember half of the value before
+MEMORY = 0.5  # correlation of neighbouring samples of a source, where it is not given
+SEEN = 0.1  # part of a link that shows at a neighbouring lag, from which on this lag is looked at
 SPREAD = 15  # quantiles of the source's variance over which the power is averaged
 MOST_SAMPLES = 1e9
-CHOSEN = 20
-"""Samples that it costs to choose what is known (own past, basis, functions of time) from the data. (Linear links,
-N = 100 to 1,000: without it the predicted power is up to .18 too large at N = 100, and .05 at N = 200.)"""
+CHOSEN = 2000
+"""Samples that it costs to choose what is known (own past, basis, functions of time) from the data, times the number of
+samples. (Linear links: without it the predicted power is .11 to .14 too large at N = 100, and right from N = 300 on.)"""
 MOST_NATS = 20.0
 
 
@@ -73,6 +76,8 @@ class Test:
 
         if over(math.log(MOST_NATS)) < 0:
             return math.inf
+        if over(math.log(1e-9)) >= 0:  # false links alone are as many
+            return 0.0
         return math.exp(_root(over, math.log(1e-9), math.log(MOST_NATS)))
 
     def samples_needed(self, share: float, te: float) -> int:
@@ -103,34 +108,42 @@ def _sizes(samples: float, count: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LadderTest(Test):
-    """The default test of a linear link at one of ``lags``, where a line is the best basis of what is known."""
+    """The default test of a linear link at the first of ``lags``, where a line is the best basis of what is known.
+
+    Sources with ``memory`` show the link at neighbouring lags too, and fewer of their shifts count.
+    """
 
     lags: int = 5
     partners: int = 1
+    memory: float = MEMORY
 
     def power(self, te: float, samples: float) -> float:
         """Return the probability that a link of ``te`` nats is found with so many embedded samples."""
         from scipy.special import fdtrc
 
-        from enmesh.links.ladder import TOGETHER, WEIGHTS
+        from enmesh.links.ladder import SHIFTS, TOGETHER, WEIGHTS
 
-        left = samples - self.used - self.dof
+        used = self.used + CHOSEN / max(samples, 1)
+        left = samples - used - self.dof
         if left < 4:
             return 0.0
-        drawn = _drawn_ladder(self.lags, self.partners)
-        moved = np.sqrt(_sizes(samples - self.used, DRAWS)[drawn.order] * math.expm1(2 * te))
-        noise = _sizes(left, DRAWS)[drawn.noise] / left
+        alike = self.memory ** (2 * max(1.0, samples / SHIFTS))  # squares of sums at neighbouring shifts
+        drawn = _drawn_ladder(self.lags, self.partners, self.memory, round(10 * (1 - alike) / (1 + alike)) or 1)
+        moved = np.sqrt(_sizes(samples - used, DRAWS)[drawn.order] * math.expm1(2 * te))
+        noise = (_sizes(left, DRAWS)[drawn.noise] / left)[:, None]
         total, parts = drawn.others, (1 - TOGETHER * (self.lags > 1)) / self.lags
         weights = [weight * parts for weight in WEIGHTS[True]] + [TOGETHER] * (self.lags > 1)
+        there = moved[:, None] * self.memory ** np.arange(drawn.line.shape[1])
         for rung, (dof, sums, weight) in enumerate(zip(drawn.dof, drawn.sums, weights)):
-            signal = 0.0 if rung == 2 else moved * (2 * drawn.line + moved)  # the spread does not see a line
+            signal = 0.0 if rung == 2 else there * (2 * drawn.line + there)  # the spread does not see a line
+            signal = signal[:, :1] if rung == 4 else signal
             p = fdtrc(dof, left, (sums + signal) / (dof * noise * drawn.wider[rung]))
-            total = total + weight / np.tan(np.pi * np.clip(p, 1e-300, 0.99))
+            total = total + (weight / np.tan(np.pi * np.clip(p, 1e-300, 0.99))).sum(1)
         return float((total >= 1 / math.tan(math.pi * self.level)).mean())
 
 
 class _Drawn(NamedTuple):
-    """Draws of the statistics of the ladder without a link: of the lag that will have it, and what all others add."""
+    """Draws of the statistics of the ladder without a link: of the lags that will show it, and what all others add."""
 
     line: np.ndarray
     sums: list[np.ndarray]
@@ -141,33 +154,34 @@ class _Drawn(NamedTuple):
     noise: np.ndarray
 
 
-@lru_cache(maxsize=16)
-def _drawn_ladder(lags: int, partners: int) -> _Drawn:
+@lru_cache(maxsize=32)
+def _drawn_ladder(lags: int, partners: int, memory: float, tenths: int) -> _Drawn:
+    """Return draws for sources with ``memory``, of whose shifts so many tenths count."""
     from scipy.special import chdtrc, ndtri
 
-    from enmesh.links.known import FUNCTIONS
+    from enmesh.links.functions import FUNCTIONS
     from enmesh.links.ladder import SHIFTS, TOGETHER, WEIGHTS
 
     rng = np.random.default_rng(0)
-    shifts = STEADY * SHIFTS
-    features = FUNCTIONS + partners
-    z = rng.standard_normal((DRAWS, lags, features, FUNCTIONS))
-    z[:, 0, 0, 0] = rng.permutation(ndtri((np.arange(DRAWS) + 0.5) / DRAWS))
+    shifts, features = tenths * SHIFTS / 10, FUNCTIONS + partners
+    new = rng.standard_normal((DRAWS, lags, features, FUNCTIONS))
+    new[:, 0, 0, 0] = rng.permutation(ndtri((np.arange(DRAWS) + 0.5) / DRAWS))
+    kept = memory ** np.array([*range(1, FUNCTIONS + 1), *[1] * partners])[:, None]  # of polynomials of a normal source
+    z = new.copy()
+    for lag in range(1, lags):
+        z[:, lag] = kept * z[:, lag - 1] + np.sqrt(1 - kept**2) * new[:, lag]
     curve = [0, 1, *range(FUNCTIONS, features)]
     chosen = [z[:, :, :1, :1], z[:, :, curve, :1], z[:, :, :2, 1:2], z]
     sums = [(one**2).sum((2, 3)) for one in chosen]
-    dof = [one.shape[2] * one.shape[3] for one in chosen]
-    wider = [np.maximum(rng.chisquare(shifts * d, DRAWS) / (shifts * d), 1) for d in dof]
+    dof = [one.shape[2] * one.shape[3] for one in chosen] + [lags] * (lags > 1)
+    wider = [np.maximum(rng.chisquare(shifts * d, (DRAWS, 1)) / (shifts * d), 1) for d in dof]
+    near = min(lags, 1 + int(math.log(SEEN) / math.log(memory))) if memory > 0 else 1
     others = np.zeros(DRAWS)
     for d, one, by, weight in zip(dof, sums, wider, WEIGHTS[True]):
-        p = np.clip(chdtrc(d, one[:, 1:] / by[:, None]), 1e-300, 0.99)
+        p = np.clip(chdtrc(d, one[:, near:] / by), 1e-300, 0.99)
         others += (weight * (1 - TOGETHER) / lags / np.tan(np.pi * p)).sum(1)
-    if lags > 1:
-        dof.append(lags)
-        sums.append(sums[0])
-        wider.append(np.maximum(rng.chisquare(shifts * lags, DRAWS) / (shifts * lags), 1))
-    of_lag = [one[:, 0] for one in sums[:4]] + [one.sum(1) for one in sums[4:]]
-    return _Drawn(z[:, 0, 0, 0], of_lag, dof, wider, others, rng.permutation(DRAWS), rng.permutation(DRAWS))
+    of_lags = [one[:, :near] for one in sums] + [(new[:, :, 0, 0] ** 2).sum(1, keepdims=True)] * (lags > 1)
+    return _Drawn(z[:, :near, 0, 0], of_lags, dof, wider, others, rng.permutation(DRAWS), rng.permutation(DRAWS))
 
 
 @dataclass(frozen=True, repr=False)
@@ -223,6 +237,11 @@ class Power(Drawn):
         return pd.DataFrame(rows, columns=["source", "target", "dof", "smallest"])
 
     @property
+    def kind(self) -> str:
+        """Which links are meant: of states that are counted all, else linear ones."""
+        return "" if self._hardest.states else "linear "
+
+    @property
     def _hardest(self) -> Test:
         return max({*self.links.values()}, key=lambda test: (test.dof, test.used))
 
@@ -257,13 +276,13 @@ class Power(Drawn):
         parts = []
         if self.samples is not None and math.isfinite(self.smallest):
             parts.append(
-                f"With {self.samples:,} samples linear links of at least {self.smallest:.2g} nats are found with a "
+                f"With {self.samples:,} samples {self.kind}links of at least {self.smallest:.2g} nats are found with a "
                 f"probability of {self.share:.0%} ({how}); weaker ones may be missed."
             )
         elif self.samples is not None:
             parts.append(f"With {self.samples:,} samples no link is found with a probability of {self.share:.0%}.")
         if self.te is not None:
-            told = f"A linear link of {self.te:g} nats is found with a probability of {self.share:.0%} from"
+            told = f"A {self.kind}link of {self.te:g} nats is found with a probability of {self.share:.0%} from"
             parts.append(f"{told} {self.samples_needed():,} samples on{'' if parts else f' ({how})'}.")
         if self.nodes > 2:
             pairs = self.nodes * (self.nodes - 1)
@@ -323,8 +342,8 @@ class SimulatedPower(Drawn):
 
 
 def _positive(name: str, value: Any) -> float:
-    if not (isinstance(value, (int, float, np.number)) and 0 < value < math.inf):
-        raise InputError(f"{name}={value!r} is not possible; give a positive number")
+    if not (isinstance(value, Real) and 0 < float(value) <= MOST_NATS):
+        raise InputError(f"{name}={value!r} is not possible; give a positive number of at most {MOST_NATS:g}")
     return float(value)
 
 
@@ -345,7 +364,8 @@ def plan(
     own_past: int = 1,
     parents: int = 0,
     states: int = 0,
-    test: str = "default",
+    test: str | None = None,
+    memory: float = MEMORY,
 ) -> Power:
     """Return which links a recording to come can show, without data.
 
@@ -357,13 +377,16 @@ def plan(
         Error level of a link, by default that of `infer` (0.01, lower in networks of more than 10 nodes), and the
         probability with which a link is to be found.
     max_lag
-        Number of lags that are searched; 5 by default, of a linear test 1.
+        Number of lags that are searched; 5 by default, of the other tests 1.
     own_past, parents
         Numbers of own lags and of other parents that are conditioned on.
     states
-        Number of states of each node, which are counted; 0 for measurements.
+        Number of states of each node, for ``test="counting"``.
     test
-        ``"default"``: the test of `infer`; ``"linear"``: a regression alone (F).
+        ``"default"``: the test of `infer`; ``"linear"``: a regression alone (F); ``"counting"``: states are counted
+        (chi-square, as `Discrete` does), which is taken where ``states`` are given.
+    memory
+        Correlation of neighbouring samples of a source, between 0 and 1: the link shows at neighbouring lags too.
 
     >>> import enmesh as em
     >>> em.plan(nodes=10, te=0.02, test="linear").samples_needed()
@@ -371,17 +394,12 @@ def plan(
     """
     nodes = whole("nodes", nodes, 2)
     refuse_if(te is None and samples is None, "give te= (nats), samples=, or both")
-    used = _Usual.of(test, nodes, level, max_lag)
-    others = [states] * whole("parents", parents, 0)
-    return Power(
-        samples=None if samples is None else whole("samples", samples, 3),
-        span=max(used.lags, own_past),
-        level=used.level,
-        share=_between("share", share),
-        lags=used.lags,
-        links={("a", "b"): used.of_link(own_past, states, others, states)},
-        te=None if te is None else _positive("te", te),
-        nodes=nodes,
+    states, own_past = whole("states", states, 0), whole("own_past", own_past, 0)
+    others, test = [states] * whole("parents", parents, 0), test or ("counting" if states else "default")
+    refuse_if(states and test != "counting", f"states= goes with test='counting', not with {test!r}")
+    asked = {"samples": None if samples is None else whole("samples", samples, 3), "nodes": nodes}
+    return _Usual.of(test, nodes, level, max_lag, memory).power(
+        own_past, {("a", "b"): (states, others, states)}, te, share, **asked
     )
 
 
@@ -391,31 +409,46 @@ class _Usual(NamedTuple):
     test: str
     level: float
     lags: int
+    memory: float
 
     @classmethod
-    def of(cls, test: str, nodes: int, level: float | None, max_lag: int | None) -> "_Usual":
+    def of(cls, test: str, nodes: int, level: float | None, max_lag: int | None, memory: float) -> "_Usual":
         from enmesh.links.horizon import USUAL
 
-        tests = ("default", "linear")
-        refuse_if(test not in tests, f"test={test!r} is not known; use 'default' or 'linear'")
-        lags = USUAL if max_lag is None and test == "default" else whole("max_lag", max_lag or 1, 1)
+        one_of("test", test, ("default", "linear", "counting"))
+        lags = (USUAL if test == "default" else 1) if max_lag is None else whole("max_lag", max_lag, 1)
         usual = min(LEVEL, 1 / (nodes * (nodes - 1)))
-        return cls(test, usual if level is None else _between("level", level), lags)
+        refuse_if(not 0 <= memory < 1, f"memory={memory!r} is not possible; give a number from 0 to below 1")
+        return cls(test, usual if level is None else _between("level", level), lags, float(memory))
 
     def of_link(self, own: int, source: int, others: Sequence[int], target: int) -> Test:
         """Return the test of a link; ``source``, ``others`` and ``target`` are numbers of states, 0 of measurements."""
         own = whole("own_past", own, 0)
-        if target:
-            refuse_if(
-                not source or 0 in others, "measurements that drive states have no known null; pass a fitted model"
-            )
+        if self.test == "counting":
+            every = source, target, *others
+            refuse_if(0 in every, "counting needs states throughout; use series.discretise(), or another test")
             dof = (target - 1) * (source - 1) * target**own * math.prod(others)
             return Test(dof=dof, used=0, level=self.level / self.lags, states=True)
-        used = 1 + own + sum(max(1, states - 1) for states in others)
-        if self.test == "default":
-            partners = min(own, 1) + len(others)
-            return LadderTest(dof=1, used=used + CHOSEN, level=self.level, lags=self.lags, partners=partners)
-        return Test(dof=max(1, source - 1), used=used, level=self.level / self.lags)
+        used = 1 + own + len(others)
+        if self.test == "linear":
+            return Test(dof=1, used=used, level=self.level / self.lags)
+        partners = min(own, 1) + len(others)
+        about = {"lags": self.lags, "partners": partners, "memory": self.memory}
+        return LadderTest(dof=1, used=used, level=self.level, **about)
+
+    def power(
+        self,
+        own: int,
+        links: Mapping[tuple[str, str], tuple[int, Sequence[int], int]],
+        te: Any,
+        share: float,
+        **about: Any,
+    ) -> Power:
+        """Return what can be found of links ``{(source, target): (states of source, of others, of target)}``."""
+        found = {ends: self.of_link(own, *states) for ends, states in links.items()}
+        te = None if te is None else _positive("te", te)
+        span, share = max(self.lags, own), _between("share", share)
+        return Power(span=span, level=self.level, share=share, lags=self.lags, links=found, te=te, **about)
 
 
 def power(
@@ -428,6 +461,7 @@ def power(
     max_lag: int | None = None,
     own_past: int = 1,
     test: str | None = None,
+    memory: float = MEMORY,
     samples: Sequence[int] | None = None,
     estimator: Any = None,
     n_surrogates: int | None = None,
@@ -449,8 +483,8 @@ def power(
         ``(source, target)`` that are asked for; by default all pairs, of a model its links.
     te
         A transfer entropy in nats whose number of samples is wanted.
-    max_lag, own_past, test
-        Lags that are searched, own lags, and the test, as in `plan`; of a network those of its run.
+    max_lag, own_past, test, memory
+        Lags that are searched, own lags, the test, and memory of sources, as in `plan`; of a network those of its run.
     samples, estimator, n_surrogates, n, seed
         Of a model: lengths of recordings; estimator and surrogates, of a test at the lags of the model, else the test
         of `infer`; number of recordings of each length, and their seed.
@@ -463,55 +497,59 @@ def power(
     _between("share", share)
     if hasattr(pilot, "nodes") and hasattr(pilot, "effect"):
         asked = estimator, n_surrogates
-        used = _Usual.of("default", len(pilot.names), level, max_lag)
+        used = _Usual.of("default", len(pilot.names), level, max_lag, memory)
         return _simulated(pilot, used, links, share, samples, asked, n, seed)
     idle = samples is not None or estimator is not None or n_surrogates is not None
     refuse_if(idle, "samples=, estimator= and n_surrogates= go with a model; give net.fit(series)")
     if hasattr(pilot, "candidates"):
-        return _of_network(pilot, level, links, te, share, max_lag, own_past, test)
+        return _of_network(pilot, level, links, te, share, max_lag, own_past, test, memory)
     series = Series.of(pilot)
-    states = {series.names[i]: len(known) for i, known in Data.of(series).states.items()}
-    used = _Usual.of(test or "default", series.n_nodes, level, max_lag)
-    ends = _pairs(series.names) if links is None else list(links)
-    found = {}
-    for source, target in ends:
-        series.indices([source, target])
-        found[source, target] = used.of_link(own_past, states.get(source, 0), (), states.get(target, 0))
-    return Power(
-        samples=len(series), span=max(used.lags, own_past), level=used.level, share=share, lags=used.lags,
-        links=found, te=None if te is None else _positive("te", te), nodes=series.n_nodes, trials=len(series.trials),
-    )  # fmt: skip
+    states = _states(series)
+    found = {(a, b): (states.get(a, 0), (), states.get(b, 0)) for a, b in _pairs(series.names, links)}
+    about = {"samples": len(series), "nodes": series.n_nodes, "trials": len(series.trials)}
+    return _Usual.of(test or "default", series.n_nodes, level, max_lag, memory).power(
+        own_past, found, te, share, **about
+    )
 
 
-def _pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    return [(a, b) for b in names for a in names if a != b]
+def _pairs(names: Sequence[str], links: Any) -> list[tuple[str, str]]:
+    """Return the links that are asked for, by default all pairs."""
+    if links is None:
+        return [(a, b) for b in names for a in names if a != b]
+    ends = edges_in(links)
+    refuse_if(not ends, "no link is named; name at least one, as [('a', 'b')], or leave links out")
+    for name in (one for pair in ends for one in pair):
+        refuse_if(name not in names, f"there is no node {visible(repr(name))}; the nodes are {listed(names)}")
+    return [(source, target) for source, target in ends]
 
 
 def _of_network(
-    network: Any, level: Any, links: Any, te: Any, share: float, max_lag: Any, own_past: int, test: Any
+    network: Any, level: Any, links: Any, te: Any, share: float, max_lag: Any, own_past: int, test: Any, memory: float
 ) -> Power:
     """Return what the run of a network could find; its series need not be in memory."""
     known, score = network.provenance, network.options.get("score") or {}
-    samples = known.get("samples")
+    samples, names = known.get("samples"), network.names
     refuse_if(
         not isinstance(samples, int) or "events" in known, "the network has no number of samples; give the recording"
     )
     alpha = score.get("alpha")
     level = level or score.get("level") or (round(1 - alpha, 12) if isinstance(alpha, float) else None)
-    test = test or ("default" if score.get("type") == "LinkTest" else "linear")
+    counted, states = "Discrete" in str(score.get("estimator")), dict[str, int]()
+    test = test or ("default" if score.get("type") == "LinkTest" else "counting" if counted else "linear")
+    if test == "counting":
+        refuse_if(network.series is None, "how many states there are is not in the network; give the recording")
+        states = _states(network.series)
     lags = score.get("max_lag") or _searched(network) if max_lag is None else max_lag
-    used = _Usual.of(test, len(network.names), level, lags)
-    ends = _pairs(network.names) if links is None else list(links)
     found = {}
-    for source, target in ends:
-        for name in (source, target):
-            network[name]  # says which nodes there are
-        others = [p for p in network.parents[target] if p != source]
-        found[source, target] = used.of_link(own_past, 0, [0] * len(others), 0)
-    return Power(
-        samples=samples, span=max(used.lags, own_past), level=used.level, share=share, lags=used.lags, links=found,
-        te=None if te is None else _positive("te", te), nodes=len(network.names), trials=int(known.get("trials") or 1),
-    )  # fmt: skip
+    for a, b in _pairs(names, links):
+        found[a, b] = states.get(a, 0), [states.get(p, 0) for p in network.parents[b] if p != a], states.get(b, 0)
+    about = {"samples": samples, "nodes": len(names), "trials": int(known.get("trials") or 1)}
+    return _Usual.of(test, len(names), level, lags, memory).power(own_past, found, te, share, **about)
+
+
+def _states(series: Series) -> dict[str, int]:
+    """Return the number of states of the nodes that are states."""
+    return {series.names[i]: len(known) for i, known in Data.of(series).states.items()}
 
 
 def _searched(network: Any) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.errors import InputError, hazard, refuse_if
+from enmesh.model.equations import Equations
 from enmesh.model.fit import Data, Links, fitted
 from enmesh.model.nodes import Curve, inputs
 from enmesh.model.outlook import Drawn
@@ -19,8 +20,6 @@ from enmesh.options import whole
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from enmesh.model.model import Model
 
 CONTENDERS = ("network", "own past", "all nodes")
 SHARES = np.linspace(0.05, 0.95, 19)  # of the calibration
@@ -88,7 +87,7 @@ class Skill(Drawn):
 
 
 def skill(
-    model: "Model",
+    model: Equations,
     series: Any = None,
     *,
     horizons: Sequence[int] = (1,),
@@ -134,7 +133,7 @@ def skill(
 class _Judge:
     """Collects losses of all contenders, fold by fold."""
 
-    def __init__(self, model: "Model", ahead: tuple[int, ...], seed: int):
+    def __init__(self, model: Equations, ahead: tuple[int, ...], seed: int):
         self.model, self.ahead, self.seed = model, ahead, seed
         self.losses: dict[tuple[str, int, int], list[np.ndarray]] = {}
         self.densities: dict[tuple[str, int], list[np.ndarray]] = {}
@@ -142,8 +141,6 @@ class _Judge:
 
     def fold(self, data: Data, origin: int, rows: np.ndarray) -> None:
         """Fit all contenders to the samples before an origin, and judge them on rows after it."""
-        from enmesh.model.model import assembled
-
         size = len(self.model.names)
         past = _before(data, int(origin))
         graphs: dict[str, Links] = {"network": self.model.links, "own past": dict.fromkeys(range(size), ())}
@@ -151,7 +148,7 @@ class _Judge:
         full, nodes["all nodes"] = _all_nodes(past, self.model)
         graphs["all nodes"] = full
         for name in CONTENDERS:
-            made = assembled(past, graphs[name], nodes[name])
+            made = Equations.of(past, graphs[name], nodes[name])
             there = data.complete(rows[rows >= made.span], made.span + 1)
             self._one_ahead(name, nodes[name], data, rows)
             for h in self.ahead[1:]:
@@ -173,7 +170,7 @@ class _Judge:
             if name == "network" and isinstance(node, Curve):
                 self.ranks.append(node.rank(x, y))
 
-    def _ahead(self, name: str, model: "Model", data: Data, rows: np.ndarray, horizon: int) -> None:
+    def _ahead(self, name: str, model: Equations, data: Data, rows: np.ndarray, horizon: int) -> None:
         """Judge forecasts of curves at a horizon: the mean of simulated continuations."""
         lengths = np.cumsum([len(trial) for trial in data.trials])
         ends = lengths[np.searchsorted(lengths, rows, side="right")]
@@ -247,7 +244,7 @@ def _before(data: Data, row: int) -> Data:
     return Data(data.names, tuple(trials), data.states)
 
 
-def _all_nodes(past: Data, model: "Model") -> tuple[Links, dict[int, Any]]:
+def _all_nodes(past: Data, model: Equations) -> tuple[Links, dict[int, Any]]:
     """Return the regression of each node on all nodes at lags 1 to p, with p of the best criterion; and its fit."""
     size, n = len(past.names), len(past.values)
     longest = max([1, *(lag for pairs in model.links.values() for _, lag in pairs)])

@@ -13,14 +13,14 @@ from importlib import import_module
 from typing import Any
 
 from enmesh.errors import InputError
+from enmesh.options import one_of
 
 DEVICES = ("cpu", "cuda", "auto")
 
 
 def check_device(device: str) -> None:
     """Refuse a device that no engine is made for."""
-    if device not in DEVICES:
-        raise InputError(f"device={device!r} is not known; use {', '.join(map(repr, DEVICES))}")
+    one_of("device", device, DEVICES)
 
 
 def engine(device: str, precision: str = "double", threads: int = 1) -> Callable[..., Any]:

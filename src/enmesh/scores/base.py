@@ -223,8 +223,8 @@ def score_graph(series: Series, graph: Any, score: Score | str | None = None) ->
     """
     series = series if isinstance(series, Events) else Series.of(series).in_order()
     if score is None and not isinstance(series, Events):
-        plan = late.room("plan")
-        scorer = plan.planned(series, plan.Wanted())[0].score.bind(series)
+        plan = late.lazy_import("plan")
+        scorer = plan.planned(series, plan.Request())[0].score.bind(series)
     else:
         scorer = resolve(Score, "tee" if score is None else score).bind(series)
     parents = parent_indices(series, graph)

@@ -78,7 +78,7 @@ class LinkTest(Score):
 
     @property
     def estimator(self) -> Estimator:  # type: ignore[override]
-        """The linear measure, which draws what stands behind a link."""
+        """The linear measure, which draws the evidence of a link."""
         return Gaussian(normalise="rank")
 
     @property

@@ -5,13 +5,13 @@ under independence than its F distribution says. Circular shifts of the source s
 linear, one Fourier transform asks all of them at once. Changes of variance that source and target share widen the null
 distribution too, and no shift shows it, because a shift moves them apart (White, Econometrica 48, 817, 1980).
 
-With features of source and condition together, 2 N T is a sum of squares of which some weigh more than others, w_1
-... w_m for m features: the eigenvalues of the products of whitened features, weighted by the target's squared
-residuals (freed of the source too, so that an effect does not count as change of variance). Its distribution is taken
-as that of (sum w^2 / sum w) times chi-square with (sum w)^2 / sum w^2 degrees of freedom, which has its mean and its
+With features of source and condition together, 2 N T is a sum of squares of which some weigh more than others, w_1 ...
+w_m for m features: the eigenvalues of the products of whitened features, weighted by the target's squared residuals
+(residualised on the source too, so that an effect does not count as change of variance). Its distribution is taken as
+that of (sum w^2 / sum w) times chi-square with (sum w)^2 / sum w^2 degrees of freedom, which has its mean and its
 variance (Satterthwaite, Biometrics Bulletin 2, 110, 1946). Weights of a sample vary by chance too, which is taken off
-their squares. Where the values of shifts scatter more than that about their mean, as those of systems that stay in
-one regime for long do, there are fewer degrees of freedom still.
+their squares. Where the values of shifts scatter more than that about their mean, as those of systems that stay in one
+regime for long do, there are fewer degrees of freedom still.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ SMALL = 20
 SCATTER_ERROR = 0.15
 
 
-class Widened(NamedTuple):
+class ScaledNull(NamedTuple):
     """A null distribution as ``factor`` times one that has this ``share`` of the degrees of freedom."""
 
     factor: float = 1.0
@@ -51,9 +51,9 @@ class ShiftNull:
     def __init__(self, transfers: Transfers, selected: Mapping[int, Sequence[int]] | None = None):
         self._transfers, self._selected = transfers, selected or {}
         self._lines = LineNull(transfers.blocks)
-        self._found: dict[tuple[int, int], Widened] = {}
+        self._found: dict[tuple[int, int], ScaledNull] = {}
 
-    def of(self, source: int, target: int) -> Widened:
+    def of(self, source: int, target: int) -> ScaledNull:
         """Return that of one link; for lines those of the other sources of a small network are found along with it."""
         if (source, target) not in self._found:
             x, y, z = self._transfers.variables([source], target, self._others(source, target))
@@ -62,13 +62,13 @@ class ShiftNull:
                 columns, n_given = self._transfers.blocks.take(x), self._transfers.dof(z, y, ())
                 self._found[source, target] = self._of_curves(prepared, columns, n_given)
             else:
-                self._found |= {(j, target): Widened(f) for j, f in self._factors(source, target).items()}
+                self._found |= {(j, target): ScaledNull(f) for j, f in self._factors(source, target).items()}
         return self._found[source, target]
 
     def _others(self, source: int, target: int) -> list[int]:
         return [j for j in self._selected.get(target, ()) if j != source]
 
-    def _of_curves(self, prepared: PreparedRegression, x: np.ndarray, n_given: int) -> Widened:
+    def _of_curves(self, prepared: PreparedRegression, x: np.ndarray, n_given: int) -> ScaledNull:
         blocks, (weights, chance) = self._transfers.blocks, prepared.variance_weights(x)
         features, q = len(weights), prepared.targets
         rest, dof = blocks.n - 1 - n_given // q - features, features * q
@@ -81,7 +81,7 @@ class ShiftNull:
             mean *= float(beyond_chance(over, np.sqrt(2 / dof / len(shifts))))
             scatter = dof * values.var(ddof=1) / (2 * values.mean() ** 2)
             share = max(1 / dof, share / float(beyond_chance(scatter, np.sqrt((2 + 12 / dof) / len(shifts)))))
-        return Widened(max(1.0, mean / share), share)
+        return ScaledNull(max(1.0, mean / share), share)
 
     def _factors(self, source: int, target: int) -> dict[int, float]:
         """Return the factor of a source; in small networks with those of all sources that are asked given the same."""
@@ -102,7 +102,7 @@ class ShiftNull:
 
 
 class LineNull:
-    """How much wider the null distribution of 2 N T is for lines, by what is left of a target."""
+    """How much wider the null distribution of 2 N T is for linear regressions, by residuals of a target."""
 
     def __init__(self, blocks: Blocks):
         self._blocks = blocks
@@ -116,7 +116,7 @@ class LineNull:
         """
         smooth = residuals.mean_over_shifts(x, self._blocks.starts, self._blocks.span)
         uneven = residuals.variance_inflation(x)
-        if not self._goes_along(target, residuals.left):
+        if not self._covaries(target, residuals.left):
             uneven = beyond_chance(uneven, np.sqrt(8 / self._blocks.n))
         return np.maximum(1.0, smooth) * np.maximum(1.0, uneven)
 
@@ -125,14 +125,14 @@ class LineNull:
         y, x, z = map(self._blocks.take, ([Lagged(target, 0)], [variable], given))
         residuals = Residuals(y[:, 0], z)
         (factor,) = self.factors(target, residuals, x[:, None])
-        n, freed = len(y), x[:, 0] - residuals.basis @ (residuals.basis.T @ x[:, 0])
-        size = float(freed @ freed) * float(residuals.left @ residuals.left)
-        share = float(freed @ residuals.left) ** 2 / max(size, 1e-300)
+        n, residual = len(y), x[:, 0] - residuals.basis @ (residuals.basis.T @ x[:, 0])
+        size = float(residual @ residual) * float(residuals.left @ residuals.left)
+        share = float(residual @ residuals.left) ** 2 / max(size, 1e-300)
         rest = max(1, n - residuals.basis.shape[1] - 1)
         return f_p_value(-n * np.log1p(-min(share, 1 - 1e-12)) / factor, 1, n, rest)
 
-    def _goes_along(self, target: int, left: np.ndarray) -> bool:
-        """Whether the squares of what is left go with those of the nodes one sample before, on average over them."""
+    def _covaries(self, target: int, left: np.ndarray) -> bool:
+        """Whether the squared residuals vary with those of the nodes one sample before, on average over them."""
         size, others = left**2 / max(float((left**2).mean()), 1e-300), self._squares[self._compared != target]
         along = others @ size / len(size)
         return bool(along.mean() > 1 + 2 * np.sqrt(8 / len(size) / len(along)))
@@ -186,7 +186,7 @@ def spread_shifts(starts: np.ndarray, span: int, most: int | None = None) -> np.
 
 
 class Residuals:
-    """A target freed of what is conditioned on, ``y (n,)`` given ``z (n, d)``."""
+    """A target residualised on what is conditioned on, ``y (n,)`` given ``z (n, d)``."""
 
     def __init__(self, y: np.ndarray, z: np.ndarray):
         self.basis = np.linalg.qr(np.column_stack([np.ones(len(y)), z]))[0]
@@ -197,9 +197,9 @@ class Residuals:
         """Return the mean of 2 N I(x ; y | z) over circular shifts of x, in units of its degrees of freedom.
 
         ``x (n, k, d)`` are k sources with d lags. For each shift s the explained share of y is
-        y' X_s (X_s' X_s)^-1 X_s' y / y'y with y and X_s freed of z. All products with shifted columns come from one
-        Fourier transform. Trials are shifted alike, each around its own end; shifts within ``span`` of none are left
-        out. 1 for independent samples, more for smooth or periodic ones.
+        y' X_s (X_s' X_s)^-1 X_s' y / y'y with y and X_s residualised on z. All products with shifted columns come from
+        one Fourier transform. Trials are shifted alike, each around its own end; shifts within ``span`` of none are
+        left out. 1 for independent samples, more for smooth or periodic ones.
         """
         n, k, d = x.shape
         scaled = (x - x.mean(0)) / np.maximum(x.std(0), 1e-300)
@@ -217,10 +217,10 @@ class Residuals:
     def variance_inflation(self, x: np.ndarray) -> np.ndarray:
         """Return by how much changes of variance that x and y share widen the null distribution.
 
-        The mean over the d lags of ``x (n, k, d)`` of < x^2 e^2 > / (< x^2 > < e^2 >), with x and e freed of z; 1 if
-        their variances do not go together. An effect of x that explains a share r of e adds 2 r for normal x. It stays:
-        taken off, nodes with common changes of variance had 18 false links per 1,000 pairs (200 samples) in place of
-        12, and no more true ones were found anywhere.
+        The mean over the d lags of ``x (n, k, d)`` of < x^2 e^2 > / (< x^2 > < e^2 >), with x and e residualised on z;
+        1 if their variances do not go together. An effect of x that explains a share r of e adds 2 r for normal x. It
+        stays: taken off, nodes with common changes of variance had 18 false links per 1,000 pairs (200 samples) in
+        place of 12, and no more true ones were found anywhere.
         """
         n, k, d = x.shape
         columns = x.reshape(n, -1)

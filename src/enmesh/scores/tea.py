@@ -26,7 +26,7 @@ from enmesh.estimators import Estimator, Gaussian
 from enmesh.options import known_fields, option
 from enmesh.scores.base import Link, Parents, PenalisedScorer, Score, Scorer, check_alpha, need_analytic
 from enmesh.scores.mit import chi2_quantile, largest_sum
-from enmesh.scores.shift_null import ShiftNull, Widened
+from enmesh.scores.shift_null import ScaledNull, ShiftNull
 from enmesh.significance import Significance, f_p_value, lag_choices
 from enmesh.surrogates.shift import autocovariances
 from enmesh.tasks import Task, ready
@@ -91,7 +91,7 @@ class TEA(Score):
         if self.null != "chi2" and self.estimator.discrete:
             raise InputError(f"null={self.null!r} is for Gaussian and Regression; Discrete has 'chi2'")
         if self.null == "ess" and getattr(self.estimator, "features", "linear") != "linear":
-            raise InputError("null='ess' is for lines; with curves use null='shift'")
+            raise InputError("null='ess' is for linear regressions; use null='shift' with features")
         if self.null in ("ess", "shift") and self.penalty == "collective":
             raise InputError(f"null={self.null!r} corrects parent by parent; use it with penalty='sum'")
 
@@ -113,7 +113,7 @@ class _TEAScorer(PenalisedScorer[TEA]):
         super().__init__(score, series)
         selected = {series.index(target): series.indices(sources) for target, sources in score.selected}
         self._shifts = ShiftNull(self.transfers, selected)
-        self._widened = self._shifts.of if score.null == "shift" else lambda source, target: Widened()
+        self._widened = self._shifts.of if score.null == "shift" else lambda source, target: ScaledNull()
         self._quantiles: dict[tuple[int, Parents, int], float] = {}
         self._penalties: dict[tuple[int, Parents], float] = {}
 

@@ -91,7 +91,7 @@ class TEE(Score):
 
     def _scorer(self, series: Series) -> "Scorer[TEE]":
         if isinstance(series, Events):
-            return late.room("scorer of events").EventScorer(self, series)
+            return late.lazy_import("scorer of events").EventScorer(self, series)
         return TEEScorer(self, series)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from enmesh.data.graph_input import parents_of
 from enmesh.data.series import Series
 from enmesh.errors import InputError, refuse_if, refuse_memory
-from enmesh.options import whole
+from enmesh.options import one_of, whole
 from enmesh.simulate.graphs import HELD, Graph, links_of, per_node, require_number, streams
 
 MAX_ROWS = 2**22
@@ -39,7 +39,7 @@ def boolean(graph: Any, n: int, *, rule: str = "xor", flip: float = 0.1, seed: i
     graph = parents_of(graph)
     require_number("flip", flip, 0)
     refuse_if(flip >= 0.5, f"flip={flip} leaves nothing of the rule; give a probability under 0.5")
-    refuse_if(rule not in RULES, f"rule={rule!r} is not known; use {', '.join(RULES)}")
+    one_of("rule", rule, RULES)
 
     def table(name: str, rows: int, rng: np.random.Generator) -> np.ndarray:
         states = np.indices((2,) * len(graph[name])).reshape(len(graph[name]), rows)
@@ -98,7 +98,7 @@ def _simulate(
         if rows > MAX_ROWS:
             few = "give it fewer parents or states"
             raise InputError(f"{name} with {len(parents)} parents has {rows} joint states; {few}")
-        cumulative = table(name, rows, for_tables).cumsum(1)[:, :-1]
+        cumulative = table(name, rows, for_tables).cumsum(1, dtype=float)[:, :-1]
         limits.append(np.pad(cumulative, ((0, 0), (0, widest - arity[name])), constant_values=np.inf))
     states = np.empty((burn_in + n, len(names)), np.int64)
     states[0] = rng.integers(np.array([*arity.values()]))

@@ -8,7 +8,7 @@ import numpy as np
 from enmesh.data.graph_input import flat_parents, parents_of
 from enmesh.errors import InputError, refuse_if, refuse_memory
 from enmesh.events.events import Events
-from enmesh.options import whole
+from enmesh.options import one_of, whole
 from enmesh.simulate.graphs import Graph, links_of, per_link, per_node, require_number
 
 # Of each kind: strength, delay and width of a link, and the rates of nodes without and with drivers.
@@ -56,20 +56,20 @@ def coupled_events(
     {'a': (), 'b': ('a',), 'c': ('b',)}
     """
     parents = parents_of(graph)
-    refuse_if(kind not in USUAL, f"kind={kind!r} is not known; use {', '.join(map(repr, USUAL))}")
+    one_of("kind", kind, USUAL)
     require_number("duration", duration, 0, open_low=True)
     require_number("rest", rest, 0)
     alone, driven = USUAL[kind][3:]
     usual_rates = {name: driven if drivers else alone for name, drivers in parents.items()}
     rates = usual_rates if rate is None else rate
-    require_number("rate", rates, 0)
+    require_number("rate", rates, 0, each=True)
     own = np.array([*per_node("rate", rates, parents).values()], float)
     least = {"strength": 0.0 if kind == "hawkes" else -np.inf, "delay": 0.0, "width": 0.0}
     refuse_memory(f"duration={duration:,.6g}", 16 * float(duration) * own.sum())
     links = []
     for (what, low), given, usual in zip(least.items(), (strength, delay, width), USUAL[kind]):
         value = usual if given is None else given
-        require_number(what, value, low, open_low=what == "width")
+        require_number(what, value, low, open_low=what == "width", each=True)
         links.append(np.array([*per_link(what, value, parents, usual).values()], float))
     how = np.random.default_rng(whole("seed", seed, 0)), parents, own, float(rest), links, float(duration)
     times = _copies(*how) if kind == "copies" else _thinned(*how, kind == "bump")

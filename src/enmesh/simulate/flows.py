@@ -93,6 +93,7 @@ def coupled_flow(
     """
     numbers: dict[str, Any] = {"coupling": coupling, "lags": lags, "dt": dt, "tolerance": tolerance}
     flow = flow_system(graph, system=system, noise=noise, obs_noise=obs_noise, **numbers)
+    require_number("dt", dt, 0, open_low=True)
     require_number("transient", transient, 0)
     return flow.simulate(n, seed=seed, burn_in=int(np.ceil(transient / dt)))
 
@@ -111,7 +112,7 @@ def flow_system(
     """Return the `GraphDynamicalSystem` that `coupled_flow` simulates."""
     graph = parents_of(graph)
     flows = {name: _flow(given) for name, given in per_node("system", system, graph).items()}
-    require_number("coupling", coupling)
+    require_number("coupling", coupling, each=True)
     require_number("tolerance", tolerance, 1e-13, 1e-2)
     strengths = per_node("coupling", coupling, graph)
     rossler = np.array([isinstance(flow, Rossler) for flow in flows.values()])

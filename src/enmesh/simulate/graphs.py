@@ -1,13 +1,14 @@
 """What a simulation is given, checked: a graph, numbers in range, one value for all nodes or links or one for each."""
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
 
 from enmesh.data.graph_input import flat_parents
-from enmesh.errors import InputError
-from enmesh.options import whole
+from enmesh.errors import InputError, refuse_if
+from enmesh.options import names_in, whole
 
 Graph = Mapping[str, tuple[str, ...]]
 Link = tuple[str, str]
@@ -18,6 +19,7 @@ HELD = 24  # bytes that a simulation holds at least for each number: noise, stat
 
 def per_node(what: str, value: Value | Mapping[str, Value], graph: Graph) -> dict[str, Value]:
     """Return ``{name: value}`` from one value for all nodes or a mapping that has them all."""
+    refuse_if(isinstance(value, np.ndarray), f"{what} is an array; give one for all nodes, or {{name: value}}")
     if not isinstance(value, Mapping):
         return dict.fromkeys(graph, value)
     given = {str(name): item for name, item in value.items()}
@@ -34,6 +36,9 @@ def links_of(graph: Graph) -> list[Link]:
 def per_link(what: str, value: Value | Mapping[Link, Value], graph: Graph, usual: Value) -> dict[Link, Value]:
     """Return ``{(source, target): value}`` of all links, from one value or a mapping; others have the usual one."""
     links = links_of(graph)
+    refuse_if(
+        isinstance(value, np.ndarray), f"{what} is an array; give one for all links, or {{(source, target): value}}"
+    )
     if not isinstance(value, Mapping):
         return dict.fromkeys(links, value)
     if unknown := [link for link in value if link not in links]:
@@ -56,13 +61,15 @@ def flat_links(graph: Graph, lags: int | Mapping[Link, int]) -> tuple[np.ndarray
 
 
 def require_number(
-    name: str, value: Any, low: float = -np.inf, high: float = np.inf, *, open_low: bool = False
+    name: str, value: Any, low: float = -np.inf, high: float = np.inf, *, open_low: bool = False, each: bool = False
 ) -> None:
-    """Refuse what is not a finite number (or array of numbers) between low and high."""
-    try:
-        numbers = np.asarray(list(value.values()) if isinstance(value, Mapping) else value, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{name}={value!r} is not a number; give one") from None
+    """Refuse what is not a finite number between low and high; ``each`` takes several, in a mapping or an array."""
+    several = [value]
+    if each and isinstance(value, (Mapping, np.ndarray)):
+        several = list(value.values()) if isinstance(value, Mapping) else value.ravel().tolist()
+    if not all(isinstance(one, Real) for one in several):
+        raise InputError(f"{name}={value!r} is not a number; give one")
+    numbers = np.array(several, float)
     inside = (numbers > low if open_low else numbers >= low) & (numbers <= high)
     if not (np.isfinite(numbers) & inside).all():
         bound = f"{'over' if open_low else 'of at least'} {low:g}" if low > -np.inf else "that is finite"
@@ -91,10 +98,10 @@ def random_dag(
     n_nodes = whole("n_nodes", n_nodes, 1)
     require_number("density", density, 0, 1)
     most = n_nodes if max_parents is None else whole("max_parents", max_parents, 0)
-    names = [f"x{i}" for i in range(n_nodes)] if names is None else [str(name) for name in names]
+    names = [f"x{i}" for i in range(n_nodes)] if names is None else names_in("names", names)
     if len(set(names)) != n_nodes:
         raise InputError(f"{len(set(names))} different names for {n_nodes} nodes; give one per node")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(whole("seed", seed))
     rank = rng.permutation(n_nodes)
     drives = (rng.uniform(size=(n_nodes, n_nodes)) < density) & (rank[:, None] < rank)
     parents = [rng.permutation(np.flatnonzero(drives[:, target]))[:most] for target in range(n_nodes)]

@@ -72,10 +72,11 @@ def var_system(
 ) -> GraphDynamicalSystem:
     """Return the `GraphDynamicalSystem` that `var` simulates; each node's state is its last L values."""
     refuse_if((graph is None) == (coefficients is None), "give either a graph or coefficients")
-    require_number("noise", noise, 0)
+    require_number("noise", noise, 0, each=True)
     truth: dict[Link, tuple[int, ...]]
     if graph is not None:
         require_number("coupling", coupling)
+        refuse_if(np.ndim(coupling), f"coupling={coupling!r} is a list; give one number, or coefficients")
         require_number("own", own)
         graph = parents_of(graph)
         delays, at = link_lags(lags, graph), {name: i for i, name in enumerate(graph)}

@@ -93,7 +93,7 @@ def map_system(
 ) -> GraphDynamicalSystem:
     """Return the `GraphDynamicalSystem` that `coupled_map` simulates."""
     graph = parents_of(graph)
-    require_number("coupling", coupling, 0, 1)
+    require_number("coupling", coupling, 0, 1, each=True)
     strengths = per_node("coupling", coupling, graph)
     how: dict[str, Any] = {"graph": graph, "lags": lags, "noise": noise, "obs_noise": obs_noise}
     if callable(map):
@@ -103,14 +103,14 @@ def map_system(
         g = dict.fromkeys(graph, map)
         how["confine"] = None if domain is None else partial(reflect, low=low, high=high)
         how["advice"] = "check the map, give its domain, or lower the noise"
-    elif map not in NAMED:
+    elif not isinstance(map, str) or map not in NAMED:
         raise InputError(f"map={map!r} is not known; use {', '.join(NAMED)} or a function")
     elif domain is not None:
         raise InputError(f"the domain of the {map} map is known; leave domain out")
     else:
         named, usual, most, (low, high) = NAMED[map]
         r = usual if r is None else r
-        require_number("r", r, 0, most, open_low=True)
+        require_number("r", r, 0, most, open_low=True, each=True)
         rs = per_node("r", r, graph)
         g = {name: partial(named, r=rs[name]) for name in graph}
         how |= {"dim": 2} if map == "henon" else {"confine": reflect}

@@ -90,8 +90,8 @@ class GraphDynamicalSystem:
             made["truth_lags"] = {link: (lag,) for link, lag in lags.items()}
         for what, value in made.items():
             object.__setattr__(self, what, value)
-        require_number("noise", self.noise, 0)
-        require_number("obs_noise", self.obs_noise, 0)
+        require_number("noise", self.noise, 0, each=isinstance(self.noise, np.ndarray))
+        require_number("obs_noise", self.obs_noise, 0, each=np.shape(self.obs_noise) == (len(graph),))
         require_number("dt", self.dt, 0, open_low=True)
 
     @property

@@ -13,7 +13,7 @@ from enmesh.errors import InputError
 from enmesh.inference.infer import infer
 from enmesh.inference.network import FORMAT, Network
 from enmesh.inference.workers import in_order
-from enmesh.options import describe, plain, restore
+from enmesh.options import describe, names_in, plain, restore
 from enmesh.sureness import units
 from enmesh.sureness.units import PairTables
 
@@ -69,15 +69,14 @@ def group(
 ) -> Group:
     """Infer the network of a group of subjects.
 
-    Each subject is standardised, then all are pooled as trials. The pooled network asks whether a link is there in
-    these subjects taken together; ``share`` says in how many of them it can be seen alone; ``p_value`` asks whether it
-    holds for the population: the mean over subjects of the transfer entropy less its mean under chance is compared with
-    random signs (exact up to 13 subjects). Values under chance are skewed to the right: the test is conservative.
+    Each subject is standardised, then all are pooled as trials. The pooled network has the links of these subjects
+    taken together. ``share`` is the share of subjects whose own network has a link. ``p_value`` is for the population:
+    the mean over subjects of the bias-corrected transfer entropy against random signs, exact up to 13 subjects.
 
     Parameters
     ----------
     subjects
-        A `Series`, or anything `Series` takes, for each subject; nodes are matched by name.
+        A `Series`, or what `Series` takes, for each subject; nodes are matched by name.
     labels
         What the subjects are called; by default the files they were read from, or their numbers.
     store
@@ -98,7 +97,7 @@ def group(
     Nichols, T. E. and Holmes, A. P. (2002). Nonparametric permutation tests for functional neuroimaging. Human Brain
     Mapping 15, 1.
     """
-    if isinstance(subjects, Series) or len(subjects) < 2:
+    if isinstance(subjects, Series) or not isinstance(subjects, Sequence) or len(subjects) < 2:
         raise InputError("a group needs at least 2 subjects; give a list with a series for each")
     from enmesh import __version__
 
@@ -122,7 +121,7 @@ def group(
 
 def _called(labels: Sequence[str] | None, subjects: Sequence[Series]) -> list[str]:
     """Return a name for each subject, no two alike."""
-    known = list(labels) if labels is not None else [Path(one.file).stem for one in subjects]
+    known = names_in("labels", labels) if labels is not None else [Path(one.file).stem for one in subjects]
     if labels is not None and len(known) != len(subjects):
         raise InputError(f"{len(known)} labels for {len(subjects)} subjects; give one for each")
     if len(set(known)) < len(known) or not all(known):

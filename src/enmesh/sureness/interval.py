@@ -121,7 +121,7 @@ def interval(
 
 def _as_inferred(series: Series, ends: Ends, level: float) -> Interval:
     """Return limits of the value by the default test: its sample values are those of regressions."""
-    scorer = late.room("plan").default_scorer(series)
+    scorer = late.lazy_import("plan").default_scorer(series)
     test, (local, rows) = scorer.asked(*ends), scorer.local(*ends)
     starts = np.searchsorted(rows, np.concatenate([[0], np.cumsum(series.lengths)]))
     dof = max(1.0, 2 * len(local) * test.null_mean)

@@ -1,16 +1,18 @@
 """regimes: when do links change, and what is the network before and after?"""
 
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.draw.shown import Reported
-from enmesh.errors import InputError
+from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.inference.infer import infer
 from enmesh.inference.network import LEVEL, Network
 from enmesh.inference.within import Asked
+from enmesh.inference.within_cautions import CHANGE
 from enmesh.options import whole
 from enmesh.significance import q_values
 from enmesh.sureness.compare import Comparison, compare
@@ -43,8 +45,11 @@ class Regimes(Reported):
     network
         The network of the whole recording.
     times, sums
-        Samples, and for each pair ``(source, target, sample)`` the statistic along the whole recording: a pair whose
-        largest distance from 0 is over 1.36 changes at a level of 5 %, the search for the time included.
+        Samples, and for each pair ``(source, target, sample)`` the statistic along the whole recording, at the lag with
+        the largest one.
+    limit
+        Distance from 0 that the statistic of a pair without a change exceeds in at most 5 % of recordings. The search
+        for time and lag is counted.
     level
         Error rate of a change point.
     dt
@@ -59,6 +64,7 @@ class Regimes(Reported):
     network: Network
     times: np.ndarray = field(repr=False)
     sums: np.ndarray = field(repr=False)
+    limit: float
     level: float
     dt: float
     series: Series = field(repr=False)
@@ -127,18 +133,22 @@ def regimes(
     Ploberger, W. and Krämer, W. (1992). The CUSUM test with OLS residuals. Econometrica 60, 271.
     """
     series = Series.of(series)
-    if not 0 < level < 1:
+    if not (isinstance(level, Real) and 0 < level < 1):
         raise InputError(f"level={level!r} is not possible; give an error rate such as 0.05")
     if len(series.trials) > 1:
         raise InputError(
-            f"regimes takes one trial, not {len(series.trials)}; windows(series, width, step) shows what changes "
-            "within trials"
+            f"regimes takes one trial, not {len(series.trials)}; use windows(series, width, step), which shows what "
+            "changes within trials"
         )
     samples = sum(series.lengths)
     least = shortest_of(samples) if shortest is None else whole("shortest", shortest, 40)
     if samples < 2 * least:
         raise InputError(f"{samples} samples are too few for two regimes of {least}; give a smaller shortest=")
-    found = _Stretch(series, 0, samples, level, least, {**options, "progress": progress})
+    with collected_hazards(show=False) as met:
+        found = _Stretch(series, 0, samples, level, least, {**options, "progress": progress})
+    for message in met:
+        if not message.startswith(CHANGE):  # the answer says so
+            hazard(message)
     leaves = found.leaves()
     splits = sorted(found.splits())
     network, sums = found.network, found.change.sums
@@ -151,8 +161,8 @@ def regimes(
         bounds=tuple((leaf.first, leaf.last) for leaf in leaves),
         networks=tuple(leaf.network for leaf in leaves),
         changes=_changes(splits, leaves),
-        network=network, times=found.change.rows, sums=placed, level=level, dt=series.dt, series=series,
-        options=dict(options),
+        network=network, times=found.change.rows, sums=placed, limit=found.change.limit, level=level,
+        dt=series.dt, series=series, options=dict(options),
     )  # fmt: skip
 
 

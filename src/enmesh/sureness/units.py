@@ -1,6 +1,6 @@
 """What is drawn, left out or exchanged: whole trials where there are many, otherwise contiguous blocks of samples.
 
-Nearest neighbours do not bear repeated samples: a copy of a sample is its own nearest neighbour. So nothing is drawn
+Nearest neighbours fail with repeated samples: a copy of a sample is its own nearest neighbour. So nothing is drawn
 with replacement. Units are taken or left, and what is taken becomes trials of a new series, so that no window of
 samples crosses a seam. Then every pair of nodes is asked the same question in each: one score, the same parents given.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.data.table import listed
 from enmesh.draw.shown import Reported
-from enmesh.embedding.lagged import reach
+from enmesh.embedding.lagged import checked_pasts, reach
 from enmesh.errors import InputError, hazard
 from enmesh.estimators.scaling import normal_scores
 from enmesh.inference.network import Network
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 # Trials from which on they are the units; and the fewest blocks, and the fewest units at all.
 MANY_TRIALS, FEW_BLOCKS, FEW_UNITS = 10, 10, 4
-# A block is at least so many decorrelation times and so many times the reach of the past, where the recording bears it;
-# and so many times the least shift of a surrogate, which shifts a source within its block.
+# A block is at least so many decorrelation times and so many times the reach of the past, if the recording is long
+# enough; and so many times the least shift of a surrogate, which shifts a source within its block.
 TIMES, REACHES, LEAST_SHIFTS = 5, 10, 3
 
 Piece = tuple[int, int, int]  # trial, first sample, end
@@ -105,9 +105,9 @@ def past_reach(series: Series, options: Mapping[str, Any]) -> int:
     Of smooth series they look back beyond the fall of the autocorrelation, to tell a slope and a curve.
     """
     score = options.get("score")
-    given = options.get("embedding") or getattr(score, "embedding", None)
+    given = options.get("embedding", getattr(score, "embedding", None))
     if given is not None:
-        return reach(given, series.names)
+        return reach(checked_pasts(given), series.names)
     if isinstance(score, LinkTest):
         return score.max_lag
     asked = whole("max_lag", options.get("max_lag") or 1, 1)
@@ -150,7 +150,7 @@ def pooled(recordings: Sequence[Series]) -> Series:
     for number, one in enumerate(recordings, 1):
         if set(one.names) != set(first.names):
             odd = listed(sorted(set(one.names) ^ set(first.names)))
-            told = f"recording {number} and the first do not share {odd}"
+            told = f"recording {number} and the first differ in the nodes {odd}"
             raise InputError(f"{told}; give the same nodes in each")
         matched = one if one.names == first.names else one.select(first.names)
         for what in ("kinds", "labels", "dt"):

@@ -1,4 +1,4 @@
-"""Surrogates of a source, which cut its tie to the target; each kind stands in a file of its own."""
+"""Surrogates of a source, which break its dependence on the target; each kind stands in a file of its own."""
 
 from enmesh.surrogates.base import BATCH_VALUES, Draw, Surrogate, batches
 from enmesh.surrogates.bootstrap import Bootstrap

@@ -16,7 +16,7 @@ PARTS, LONG_PART, FEW_LAGS, ROOM = 4, 10, 5, 3
 
 @option
 class CircularShift(Surrogate):
-    """Shift the source in time, around the end of its trial: keeps its dynamics, cuts its tie to the target.
+    """Shift the source in time, around the end of its trial: keeps its dynamics, breaks its dependence on the target.
 
     Each trial has its own shift; no shift of a trial is used twice before all were.
 

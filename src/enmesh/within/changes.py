@@ -25,12 +25,16 @@ FUNCTIONS = 2  # of a lagged variable: its values, and the first function that b
 
 
 class Change(NamedTuple):
-    """P-value of any change, p-value of each pair, the sums of each pair ``(source, target, row)``, and the rows."""
+    """P-value of any change and of each pair, sums of each pair ``(source, target, row)``, the rows, and a limit.
+
+    A pair without a change exceeds the limit in at most 5 % (Bonferroni over lags and functions).
+    """
 
     p_value: float
     pairs: np.ndarray
     sums: np.ndarray
     rows: np.ndarray
+    limit: float
 
 
 def bridges(products: np.ndarray) -> np.ndarray:
@@ -52,34 +56,52 @@ def memory(products: np.ndarray) -> np.ndarray:
     return np.maximum(1.0, 1 + more)
 
 
+def sums_of(samples: Samples, known: Known, variables: Sequence[Lagged], rows: np.ndarray) -> np.ndarray:
+    """Return the sums of products of the residual with lagged variables, ``(variable, function, row)``."""
+    x = np.stack([samples.take(one, variables, rows) for one in samples.functions[:FUNCTIONS]], axis=1)
+    product = x * known.responses[0][np.searchsorted(known.rows, rows)]
+    return bridges(product) / np.sqrt(memory(product))[..., None]
+
+
+def without_change(sums: np.ndarray) -> np.ndarray:
+    """Return the p-value of each largest distance from 0 along the last axis (Kolmogorov)."""
+    from scipy.special import kolmogorov
+
+    return np.maximum(kolmogorov(np.abs(sums).max(axis=-1)), 1e-300)
+
+
+def changing_links(known: Sequence[Known], sources: Sequence[Sequence[int]]) -> list[tuple[float, int, int]]:
+    """Test whether the links of a network change: p-value, source and target of each; ``sources[i]`` drive node i."""
+    found = []
+    for one, some in zip(known, sources):
+        for j in some if len(one.responses) else ():
+            p = without_change(sums_of(one.samples, one, [v for v in one.variables if v.node == j], one.rows)).ravel()
+            found.append((float(combined(p, np.ones(len(p)))), j, one.target))
+    return found
+
+
 def change_of(samples: Samples, lagged: Sequence[Sequence[Lagged]], clocks: Sequence[int]) -> Change:
     """Test whether any link changes along the record; ``lagged[i]`` are the own past and the sources of node i."""
-    from scipy.special import kolmogorov
+    from scipy.special import kolmogi
 
     nodes, lags = samples.nodes, samples.max_lag
     every = [Lagged(j, lag) for j in range(nodes) for lag in range(1, lags + 1)]
-    rows = samples.complete(every)
-    values = (samples.functions[0], samples.functions[1])[:FUNCTIONS]
-    x = np.stack([samples.take(one, every, rows) for one in values], axis=1)
+    rows = samples.complete([*every, *(Lagged(i, 0) for i in range(nodes))])
     p = np.ones((nodes, nodes))
     sums = np.zeros((nodes, nodes, len(rows)), np.float32)
     for i in range(nodes):
         known = Known(samples, i, lagged[i], clocks[i])
         if not len(known.responses):
             continue
-        place = np.searchsorted(known.rows, rows)
-        product = x * known.responses[0][place]
-        moved = bridges(product) / np.sqrt(memory(product))[..., None]
-        size = np.abs(moved).max(axis=-1).reshape(nodes, -1)
-        each = np.maximum(kolmogorov(size), 1e-300)
+        moved = sums_of(samples, known, every, rows).reshape(nodes, -1, len(rows))
+        each = without_change(moved)
         p[:, i] = combined(each, np.ones(each.shape[1]))
-        strongest = moved.reshape(nodes, -1, len(rows))[range(nodes), size.argmax(axis=1)]
-        sums[:, i] = strongest
+        sums[:, i] = moved[range(nodes), each.argmin(axis=1)]
         sums[i, i] = 0
     off = ~np.eye(nodes, dtype=bool)
     whole = float(combined(p[off], np.ones(off.sum())))
     p[~off] = np.nan
-    return Change(whole, p, sums, rows)
+    return Change(whole, p, sums, rows, float(kolmogi(0.05 / (lags * FUNCTIONS))))
 
 
 def time_of(samples: Samples, lagged: Sequence[Sequence[Lagged]], change: Change, shortest: int) -> int:

@@ -5,8 +5,8 @@
 2. **Graph.** Of all acyclic graphs along the skeleton, the best by a penalised likelihood (`families`) is found; it is
    proven for each connected part of up to `PROVEN` nodes. One graph has no conflicts. Lagged parents and unshielded
    colliders, the shape of residuals (as LiNGAM) and nonlinear effects (as additive-noise models) all count in it.
-3. **Marks.** An edge is oriented if every graph with the opposite edge scores less by ln(1 / `ODDS`): by BIC, the
-   opposite direction has odds of at most 5 %. Else its mark is "---".
+   An edge stays if every graph without it scores less by ln(1 / `ODDS`): by BIC, its absence has odds of at most 5 %.
+3. **Marks.** An edge is oriented if every graph with the opposite edge scores less by as much. Else its mark is "---".
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from enmesh.search.base import Family, Found, Problem
 from enmesh.within.families import Families
 from enmesh.within.pairs import Pair, dependent_pairs
 
-ODDS = 0.05  # of the opposite direction, up to which an edge is oriented (a convention)
+ODDS = 0.05  # of no edge, or of the opposite one, up to which an edge stays, or is oriented (a convention)
 LENIENT = 0.05  # level at which pairs stay in the skeleton; the score decides which edges stay (BIC)
 LARGEST = 3  # nodes at most that are held fixed to separate a pair (a convention, so that a run ends)
 PROVEN = 12  # nodes of a connected part up to which the best graph is proven
@@ -151,11 +151,14 @@ class _Part:
         place = {node: k for k, node in enumerate(self.nodes)}
         self.place, inside = place, {*self.nodes}
 
-        refused = frozenset((place[a], place[b]) for a, b in forbidden if {a, b} <= inside)
+        self.refused = frozenset((place[a], place[b]) for a, b in forbidden if {a, b} <= inside)
         candidates = tuple(tuple(sorted(place[j] for j in near[i])) for i in self.nodes)
-        self.problem = Problem(n_nodes=len(self.nodes), max_parents=MOST, forbidden=refused, candidates=candidates)
+        self.problem = Problem(n_nodes=len(self.nodes), max_parents=MOST, forbidden=self.refused, candidates=candidates)
         self.proven = len(self.nodes) <= PROVEN
         self.best = self._found(self.problem)
+        while weak := self._weakest():
+            self.problem = replace(self.problem, forbidden=self.problem.forbidden | {weak, weak[::-1]})
+            self.best = self._found(self.problem)
 
     def _found(self, problem: Problem) -> Found:
         return (Exact() if self.proven else HillClimb()).run(self._scores, problem)
@@ -164,17 +167,26 @@ class _Part:
         asked = ((self.nodes[i], [self.nodes[p] for p in some]) for i, some in families)
         return np.array([self.families(i, some).score for i, some in asked])
 
+    def _weakest(self) -> tuple[int, int] | None:
+        """Return the edge of the best graph that matters least for the score, if it matters too little to stay."""
+        lost = {}
+        for edge in ((p, i) for i, some in enumerate(self.best.parents) for p in some):
+            without = replace(self.problem, forbidden=self.problem.forbidden | {edge, edge[::-1]})
+            lost[edge] = self.best.score - self._found(without).score
+        weak = min(lost, key=lost.__getitem__, default=None)
+        return weak if weak and lost[weak] < np.log(1 / ODDS) else None
+
     def marked(self, a: int, b: int) -> tuple[str, str]:
         """Return the mark of a pair and the reason; an empty mark where the best graph has no edge."""
         i, j = self.place[a], self.place[b]
-        if {(i, j), (j, i)} <= self.problem.forbidden:
+        if {(i, j), (j, i)} <= self.refused:
             return "---", "neither direction is allowed"
         forward = i in self.best.parents[j]
         if not forward and j not in self.best.parents[i]:
             return "", ""
         source, target = (i, j) if forward else (j, i)
         mark = "-->" if forward else "<--"
-        if (target, source) in self.problem.forbidden:
+        if (target, source) in self.refused:
             return mark, "the opposite is not allowed (tiers, required or forbidden edges)"
         if self.states[a] or self.states[b]:
             return "---", STATES

@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
-from enmesh.links.known import FUNCTIONS, Known
+from enmesh.links.functions import FUNCTIONS
+from enmesh.links.known import Known
 from enmesh.links.ladder import LOOK, WEIGHTS, combined, shifted, turns_of, wilks_p
 from enmesh.links.samples import Samples
 from enmesh.significance import q_values
 
 FEW = 5000  # pairs up to which each with a small p-value is widened by shifts, else those with a small q-value
-MANY = 200  # nodes from which a node is regressed by a line alone (a convention, so that a run ends)
 BLOCK = 4096  # pairs that are tested in one go
 
 
@@ -43,6 +43,8 @@ def given_lagged(samples: Samples, lagged: Sequence[Sequence[Lagged]], clocks: S
 
 def dependent_pairs(known: Sequence[Known]) -> list[Pair]:
     """Test all pairs of nodes but those without remainder; ``known[i]`` is node i given its lagged parents."""
+    if not known:
+        return []
     responses, rows = _aligned(known)
     sizes = np.array([len(one.responses) for one in known])
     ends = np.array([(i, j) for i in range(len(known)) for j in range(i) if sizes[i] and sizes[j]], int).reshape(-1, 2)

@@ -67,7 +67,7 @@ function factsLine(id, found) {
   if (facts.events) return eventFacts(facts, found.notes);
   const every = facts.known ? `a sample every ${facts.step}` : 'no time column: samples are counted';
   const parts = [
-    [count(facts.nodes, 'node'), 'columns'], [count(facts.samples, 'sample'), 'rows'], [facts.start && facts.known ? `${every}, from ${facts.start}` : every, 'time'],
+    [count(facts.nodes, 'node'), 'columns'], [count(facts.samples, 'sample'), 'rows'], [facts.start && facts.known ? `${every}, from ${facts.start.replace('T00:00:00', '').replace('T', ' ').replace('+00:00', '')}` : every, 'time'],
     [count(facts.trials, 'trial'), 'trials'], [facts.missing ? `${count(facts.missing, 'missing value')}` : 'nothing missing', 'missing'],
     ...facts.prepared.map((done) => [done, 'detrend']),
   ];
@@ -127,11 +127,12 @@ function nodeList(id, found) {
 
 function nodeRow(id, found, name, node) {
   const badges = (found.badges ?? []).filter((badge) => badge.nodes.includes(name)).map(badgeOf);
-  const box = make('input', { type: 'checkbox', checked: Boolean(node), 'aria-label': `Use ${name}`, disabled: Boolean(found.error) && !values[id].columns, onchange: () => {
-    const kept = found.names.filter((one) => (one === name ? box.checked : found.nodes?.some((other) => other.name === one)));
+  const used = found.error ? [values[id].columns ?? found.names].flat() : found.nodes.map((one) => one.name);
+  const box = make('input', { type: 'checkbox', checked: used.includes(name), 'aria-label': `Use ${name}`, onchange: () => {
+    const kept = found.names.filter((one) => (one === name ? box.checked : used.includes(one)));
     look(id, { columns: kept.length === found.names.length ? null : kept });
   } });
-  if (!node) return make('li', { class: 'left' }, make('label', {}, box, make('b', {}, name)), make('span', { class: 'quiet' }, found.error ? '' : 'left out'));
+  if (!node) return make('li', { class: 'left' }, make('label', {}, box, make('b', {}, name)), make('span', { class: 'quiet' }, used.includes(name) ? '' : 'left out'));
   const kind = { float: '', integer: 'whole numbers', text: `states: ${node.labels.join(', ')}`, events: count(node.events ?? 0, 'event') }[node.kind];
   const about = [kind, node.missing ? count(node.missing, 'missing value') : ''].filter(Boolean).join(' · ');
   return make('li', {},
@@ -155,7 +156,7 @@ function spark(line, look, label, range = null) {
 function runCard(id, found) {
   const start = button('Find who drives whom', async () => {
     const made = await attempt(() => ask('run', { recording: id, values: values[id] }));
-    if (made) { await news(); show('run', made); }
+    if (made) { view = 'report'; await news(); show('run', made); }
   }, { class: 'main', id: 'go', disabled: Boolean(found.error) });
   return make('div', { class: 'card' }, start, make('p', { id: 'cost', class: 'quiet', role: 'status' }));
 }
@@ -188,11 +189,11 @@ function fieldRow(id, field) {
   }
   if (field.kind === 'answer' || field.kind === 'choice') {
     const words = field.kind === 'answer' ? ['yes', 'no'] : field.suggested;
-    input = make('select', { id: own, onchange: () => change(input.value || null) }, make('option', { value: '' }, 'from the data'),
+    input = make('select', { id: own, onchange: () => change(input.value || null) }, make('option', { value: '' }, field.usual),
       ...words.map((word) => make('option', { value: word, selected: String(value) === word }, word === ' ' ? 'space' : word)));
   } else {
     const list = field.suggested.length ? `${own}-list` : null, many = ['list', 'each'].includes(field.kind);
-    input = make('input', { id: own, type: field.kind === 'number' ? 'number' : 'text', step: 'any', list, autocomplete: 'off', spellcheck: 'false', placeholder: 'from the data',
+    input = make('input', { id: own, type: field.kind === 'number' ? 'number' : 'text', step: 'any', list, autocomplete: 'off', spellcheck: 'false', placeholder: field.usual,
       value: many ? [value ?? []].flat().join(', ') : value ?? '',
       onchange: () => change(many ? input.value.split(',').map((word) => word.trim()).filter(Boolean) : input.value.trim() || null) });
     if (list) input.append(make('datalist', { id: list }, ...field.suggested.map((word) => make('option', { value: word }))));

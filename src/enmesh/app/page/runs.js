@@ -96,10 +96,13 @@ function picturesView(run) {
     const src = `runs/${run.id}/${kind}.svg?theme=${theme}`, image = make('img', { src, alt: `${LAYOUTS[kind]} of ${run.title}` });
     image.addEventListener('error', async () => {
       const said = await fetch(src).then(answerOf).catch((error) => error.message);
-      box.firstChild.replaceWith(make('p', { class: 'note' }, `This picture cannot be drawn: ${said}`));
+      drawing.remove();
+      image.replaceWith(make('p', { class: 'note' }, `This picture cannot be drawn: ${said}`));
     });
     const saves = data.formats.map((ending) => make('a', { class: 'button', href: `runs/${run.id}/${kind}.${ending}?theme=light&save=1`, download: '' }, ending.toUpperCase()));
-    box.replaceChildren(image, make('figcaption', {}, 'Save as ', ...saves));
+    const drawing = make('p', { class: 'quiet', role: 'status' }, 'Drawing …');
+    image.addEventListener('load', () => drawing.remove());
+    box.replaceChildren(image, drawing, make('figcaption', {}, 'Save as ', ...saves));
   };
   const choose = make('select', { id: 'layout', 'aria-label': 'Layout', onchange: () => draw(choose.value) }, ...data.kinds.map((kind) => make('option', { value: kind }, LAYOUTS[kind])));
   draw(data.kinds[0]);
@@ -108,7 +111,7 @@ function picturesView(run) {
 
 // A form that asks as soon as something in it changes; `draw` shows the answer.
 function asking(action, run, fields, draw) {
-  const shown = make('div', { class: 'answer', 'aria-live': 'polite' }, make('p', {}, 'Asking …'));
+  const shown = make('div', { class: 'answer', 'aria-live': 'polite' }, make('p', {}, 'Computing …'));
   let last = 0;
   const send = async () => {
     const mine = ++last, given = Object.fromEntries(fields.map((field) => [field.name, field.type === 'checkbox' ? field.checked : field.value]));
@@ -128,10 +131,10 @@ function input(name, says, more) { return make(more.options ? 'select' : 'input'
 function whatIfView(run) {
   if (!run.names.length) return make('p', { class: 'inside' }, 'The nodes of this run are not known.');
   const [source, target] = run.arrows[0] ?? [run.names[0], run.names.at(-1)];
-  const fields = [input('source', 'Change', { options: run.names, value: source }), input('change', 'by', { type: 'number', step: 'any', value: 1 }), input('target', 'and see', { options: run.names, value: target }),
-    input('horizon', 'over samples', { type: 'number', min: 1, max: 200, value: 10 }), input('hold', 'kept up', { type: 'checkbox' })];
+  const fields = [input('source', 'Change', { options: run.names, value: source }), input('change', 'by', { type: 'number', step: 'any', value: 1 }), input('target', 'and watch', { options: run.names, value: target }),
+    input('horizon', 'samples ahead', { type: 'number', min: 1, max: 200, value: 10 }), input('hold', 'hold the change', { type: 'checkbox' })];
   return asking('whatif', run, fields, ({ sentence, assumed, rows }) => [make('p', { class: 'said' }, sentence),
-    lineChart('Effect at each sample', rows.map((row) => row[0]), rows.map((row) => row[1]), rows.map((row) => [row[2], row[3]]), 'samples after the change'),
+    lineChart('Effect at each sample, with its interval', rows.map((row) => row[0]), rows.map((row) => row[1]), rows.map((row) => [row[2], row[3]]), 'samples after the change'),
     make('p', {}, 'This assumes:'), make('ul', {}, ...assumed.map((one) => make('li', {}, one)))]);
 }
 
@@ -147,12 +150,12 @@ function lineChart(label, xs, ys, limits, below, mark = null) {
   const [low, high] = mark?.ends ?? [Math.min(...every), Math.max(...every)], text = mark?.text ?? ((value) => value);
   const x = (value) => left + (value - xs[0]) / (xs.at(-1) - xs[0] || 1) * (wide - left - 14), y = (value) => 8 + (high - value) / (high - low || 1) * (tall - foot - 8);
   const path = (values) => `M${xs.map((one, k) => `${x(one).toFixed(1)} ${y(values[k]).toFixed(1)}`).join('L')}`;
-  const drawn = [low, (low + high) / 2, high].flatMap((value) => [make('line', { class: 'rule', x1: left, x2: wide - 14, y1: y(value), y2: y(value) }), make('text', { x: left - 8, y: y(value) + 4, 'text-anchor': 'end' }, String(Number(value.toPrecision(2))))]);
+  const drawn = [low, low < 0 && high > 0 ? 0 : (low + high) / 2, high].flatMap((value) => [make('line', { class: 'rule', x1: left, x2: wide - 14, y1: y(value), y2: y(value) }), make('text', { x: left - 8, y: y(value) + 4, 'text-anchor': 'end' }, String(Number(value.toPrecision(2))))]);
   if (limits) drawn.push(make('path', { class: 'band', d: `${path(limits.map(([one]) => one))}L${[...xs].reverse().map((one, k) => `${x(one).toFixed(1)} ${y(limits.at(-1 - k)[1]).toFixed(1)}`).join('L')}Z` }));
   drawn.push(make('path', { class: 'line', d: path(ys) }));
   if (mark) drawn.push(make('circle', { class: 'mark', cx: x(mark.at), cy: y(mark.share), r: 5 }), make('text', { x: x(mark.at) + 9, y: y(mark.share) + 15 }, String(text(mark.at))));
   for (const place of [0, 0.5, 1]) { const value = xs[0] + place * (xs.at(-1) - xs[0]); drawn.push(make('text', { x: x(value), y: tall - 26, 'text-anchor': ['start', 'middle', 'end'][2 * place] }, String(text(place === 0.5 && !mark ? Math.round(value) : value)))); }
-  return make('svg', { class: 'chart', viewBox: `0 0 ${wide} ${tall}`, role: 'img', 'aria-label': label }, ...drawn, make('text', { x: (wide + left) / 2, y: tall - 6, 'text-anchor': 'middle' }, below));
+  return make('figure', { class: 'chart' }, make('figcaption', {}, label), make('svg', { viewBox: `0 0 ${wide} ${tall}`, role: 'img', 'aria-label': label }, ...drawn, make('text', { x: (wide + left) / 2, y: tall - 6, 'text-anchor': 'middle' }, below)));
 }
 
 function notesView(run) {
@@ -174,7 +177,10 @@ const chosen = new Set();
 followers.push((now) => {
   if (now.kind !== 'compare') return;
   const done = state.runs.filter((run) => run.status === 'done'), box = byId('compare');
-  if (!chosen.size) done.slice(-2).forEach((run) => chosen.add(run.id));
+  if (!chosen.size) {
+    const alike = done.filter((run) => run.recording === done.at(-1)?.recording);
+    (alike.length > 1 ? alike : done).slice(-2).forEach((run) => chosen.add(run.id));
+  }
   const made = JSON.stringify([done.map((run) => run.id), [...chosen]]);
   if (box.dataset.made === made) return;
   box.dataset.made = made;

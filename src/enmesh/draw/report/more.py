@@ -18,7 +18,7 @@ from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
 from enmesh.draw.shapes import THICK, THIN, Edge, edges_of, headed, sampled
 from enmesh.draw.style import THEMES
-from enmesh.draw.subject import LEVEL, Result
+from enmesh.draw.subject import LEVEL, Network, Result
 
 Look = tuple[float, str]  # width of an arrow from 0 to 1, and colour
 PLAIN = "var(--s1)"
@@ -31,6 +31,7 @@ KEY = (
 )
 OFTEN, SELDOM = 0.5, 0.1  # shares of cuts from which a link is solid, and drawn
 MOST_SIDES, FEW_SIDES = 24, 4  # networks beside each other, and so few that each is large
+MOST_ROWS = 40  # of a table that lists all links or pairs
 MOST_COLUMNS = 240  # of a picture over time; of more windows every second, third ... is drawn
 
 
@@ -177,11 +178,12 @@ def regimes_parts(found: Result) -> tuple[dict[str, Any], str, str]:
     ]
     head = ("link", "changes at sample", "TE before (nats)", "TE after", "p", "q")
     how = (
-        "The products of what is left of each target with each lagged source are summed along the recording. Without "
-        "a change the sums, tied at both ends, are a Brownian bridge; a large distance from 0 is a change. p-values "
-        f"count the search for the time. Error rate of a change point: {found.level:g}."
+        "Each line sums, along the recording, how well a source predicts the rest of a target. It turns where a link "
+        "changes. Without a change it leaves the dashed lines in at most 5 %. p-values count the search for the time. "
+        f"Error rate of a change point: {found.level:g}."
     )
-    return networks, _section("changes", "What changes", how, table(head, rows) if rows else ""), said
+    changes = _section("changes", "What changes", how, figure(found.plot) + (table(head, rows) if rows else ""))
+    return networks, changes, said
 
 
 def player(found: Result) -> str:
@@ -441,6 +443,49 @@ def comparison_parts(found: Result) -> dict[str, str]:
         "picture": picture,
         "table": table(("link", f"TE {labels[0]}", f"TE {labels[1]}", "difference", "p", "q"), rows),
     }
+
+
+def pairs_within(network: Network) -> str:
+    """Return the section on pairs that depend on each other within one sample; nothing where there are none."""
+    if not network.marks:
+        return ""
+    marks = {
+        "-->": "{a} drives {b}",
+        "<--": "{b} drives {a}",
+        "---": "direction not known",
+        "<->": "a hidden driver of both",
+    }
+    rows = [
+        [f"{row.a}, {row.b}", marks[row.mark].format(a=row.a, b=row.b), row.p_value, row.reason]
+        for row in network.within.itertuples()
+    ]
+    how = "These pairs depend on each other in the same sample, given the past of all nodes."
+    return _section("within", "Within one sample", how, shortened(("pair", "finding", "p", "why"), rows))
+
+
+def hidden_section(network: Network) -> str:
+    """Return the section on how strong a hidden driver must be to explain each link away."""
+    edges = network.edges
+    edges = edges[edges["robust"].notna()].sort_values("robust")
+    if not len(edges):
+        return ""
+    rows = [
+        [f"{row.source} → {row.target}", row.robust, row.strongest, "yes" if row.hidden else "no"]
+        for row in edges.itertuples()
+    ]
+    how = (
+        "A hidden driver explains a link away if it explains this share of the rest of the source, and of "
+        "the rest of the target (partial R²; Cinelli and Hazlett 2020). The next column: the strongest other "
+        "driver that was recorded. Suggested: dependence within one sample is worth at least half of the link."
+    )
+    head = ("link", "hidden driver needed (R²)", "strongest recorded (R²)", "suggested")
+    return _section("hidden-drivers", "Hidden drivers", how, shortened(head, rows))
+
+
+def shortened(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Return a table of the first rows, and how many more there are."""
+    more = f'<p class="quiet">and {len(rows) - MOST_ROWS} more</p>' if len(rows) > MOST_ROWS else ""
+    return table(head, rows[:MOST_ROWS]) + more
 
 
 def own_notes(notes: str) -> str:

@@ -34,7 +34,7 @@ def network_html(network: Network) -> str:
         f'style="width:100%;height:{height}px;border:0" srcdoc="{text(inline(network))}"></iframe>'
     )
     listed = _table(list(shown), shown.head(MOST_ROWS).to_numpy(object).tolist(), len(shown), "links")
-    sure = text(f"How sure: {answer.surety(network)}. {answer.feedback(network)} {answer.reach(network)}")
+    sure = text(" ".join([f"How sure: {answer.surety(network)}.", *answer.certainty(network)]))
     said = "".join(f"<li>{text(one)}</li>" for one in answer.sentences(network))
     steps = [f"<li>{text(step.advice or step.message)}</li>" for step in cautions.plan(network)]
     plan = f"<p>Cautions, in the order to act on:</p><ol>{''.join(steps)}</ol>" if steps else ""

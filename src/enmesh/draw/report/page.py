@@ -44,7 +44,7 @@ from enmesh.draw.shapes import POINTS, THIN, Edge, extremes
 from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network, all_tests
 from enmesh.draw.tags import tag_size
 from enmesh.errors import first_few, refuse_if
-from enmesh.late import room
+from enmesh.late import lazy_import
 from enmesh.options import plain
 
 PICTURE = ("base.js", "panel.js", "ways.js", "graph.js", "view.js", "export.js")
@@ -141,14 +141,14 @@ def page(
     ``notes`` (paragraphs between blank lines) and ``first`` before all else; ``said`` takes the place of the headline.
     The nodes stand at ``places``, where they are given.
     """
-    network, outlook = network.with_evidence(), room("outlook")(network)
+    network, outlook = network.with_evidence(), lazy_import("outlook")(network)
     facts = words.facts(network)
     sentences = TOLD_IF.sub(lambda item: f"<li>{item[2]}" if item[1] in facts else "", asset("body.html"))
     body = Template(sentences).substitute(
         _parts(network),
         notes=more.own_notes(notes),
         first=first,
-        more=_events(network) + sections,
+        more=_events(network) + more.pairs_within(network) + more.hidden_section(network) + sections,
         outlook=asset("outlook.html") if outlook else "",
     )
     name = title or words.recording(network)
@@ -195,11 +195,11 @@ def _parts(network: Network) -> dict[str, Any]:
 def answer_section(network: Network, steps: list[cautions.Step]) -> str:
     """Return the answer beside the network: in words, how sure, what to do; and all links as a list to listen to."""
     sure, said = answer.surety(network), _items(answer.sentences(network))
-    feedback, (advice, command) = answer.feedback(network), answer.following(network)
+    advice, command = answer.following(network)
     told = f"About 1 in {round(1 / LEVEL)} solid links is expected to be false." if sure.solid else ""
     parts = [f"<h2>In words</h2><ul class=said>{said}</ul>"]
     if len(network) or sure.left_out:
-        more_ = "".join(f"<p>{text(part)}</p>" for part in (told, feedback, answer.reach(network)) if part)
+        more_ = "".join(f"<p>{text(part)}</p>" for part in (told, *answer.certainty(network)) if part)
         parts.append(f"<h2>How sure</h2><p class=sure><b>{text(sure)}</b></p>{more_}")
     if steps:
         count = f"{len(steps)} caution{'s' * (len(steps) > 1)}"
