@@ -281,7 +281,7 @@ def audit(seeds: range) -> None:
 
 
 def hidden(seeds: range) -> None:
-    """Print false links among all and among those that are not marked, with two of ten nodes removed."""
+    """Print false links among all and among those not marked (hidden or fragile), with two of ten nodes removed."""
     from functools import partial
 
     import enmesh as em
@@ -296,7 +296,7 @@ def hidden(seeds: range) -> None:
             net = em.infer(em.Series(file.values), progress=False)
             place = {one: i for i, one in enumerate(net.names)}
             edges = net.edges.itertuples()
-            rows += [((place[r.source], place[r.target]) in file.links, bool(r.hidden)) for r in edges]
+            rows += [((place[r.source], place[r.target]) in file.links, bool(r.hidden or r.fragile)) for r in edges]
         everything += rows
         _shares(name, np.array(rows))
     _shares("both", np.array(everything))

@@ -10,7 +10,7 @@ import enmesh as em
 from enmesh.embedding.lagged import Lagged
 from enmesh.links.samples import Samples
 from enmesh.within import changes, families, pairs, shape
-from enmesh.within.hidden import robustness, strongest_observed
+from enmesh.within.hidden import fragile, robustness, strongest_observed
 from tests import naive
 
 
@@ -272,6 +272,23 @@ def test_robustness_is_that_of_cinelli_and_hazlett():
     assert robustness(te) == pytest.approx(0.5 * (np.sqrt(odds**2 + 4 * odds) - odds))
     r = float(robustness(te))  # bias of a driver with both partial R2 equal to r: r^2 / (1 - r) is the odds
     assert r**2 / (1 - r) == pytest.approx(odds)
+
+
+def test_fragile_links_are_those_that_a_typical_hidden_driver_makes_not_significant():
+    """By hand: t-values of 3 and 10 on 1,000 samples. At level .05, f of the first is 3, and 1.96 is needed."""
+    from scipy.stats import norm
+
+    t, n = np.array([3.0, 10.0, 10.0]), 1000
+    te = 0.5 * np.log1p(t**2 / n)
+    left = (t - norm.isf(0.025)) / np.sqrt(n)
+    needed = 0.5 * (np.sqrt(left**4 + 4 * left**2) - left**2)
+    typical = 1 - np.exp(-2 * np.median(te))
+    found = fragile(te, 2 * norm.sf(t), 0.05)
+    assert found.tolist() == (needed <= typical).tolist() == [True, False, False]
+    assert not fragile(te[[0, 0, 1]], 2 * norm.sf(t[[0, 0, 1]]), 0.05).any()  # the median is weak too
+    assert fragile(te, np.array([0.05, 1e-9, 1e-9]), 0.05)[0]  # nothing is to spare
+    edges = em.infer(system(0)).edges
+    assert edges["fragile"].dtype == bool
 
 
 def test_a_hidden_driver_of_the_stated_strength_explains_a_link_away():

@@ -17,7 +17,7 @@ from enmesh.explain import Explainer, Explanation, explain, lag_grid
 from enmesh.inference.network_json import check_agreement, check_network
 from enmesh.options import plain
 from enmesh.tasks import single_thread
-from enmesh.within.hidden import robustness
+from enmesh.within.hidden import fragile, robustness
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -217,8 +217,9 @@ class Network:
         many of its standard deviations the target moves, linearly, with one of the source at the strongest lag, given
         the target's own past and other parents; partner, the other source where two act only together; robust, the
         partial R squared that a hidden driver must have with both source and target to explain the link away;
-        strongest, that of the strongest other driver of the target in the network; and hidden, whether the data
-        suggest a hidden driver: source or target go with a node that could carry it within one sample.
+        strongest, that of the strongest other driver of the target in the network; hidden, whether the data suggest a
+        hidden driver: the target depends within one sample on the source, or on a node that the source drives; and
+        fragile, whether a hidden driver as strong as the median link would leave the link not significant.
         """
         import pandas as pd
 
@@ -237,6 +238,10 @@ class Network:
                 more = (test.effect, test.partner, robust, test.strongest, test.hidden)
             rows.append((*known, bool(known[4] <= LEVEL), share, *more))
         frame = pd.DataFrame(rows, columns=[*columns, "significant", "stability", "effect", "partner", *HIDDEN])
+        level, rated = (self.options.get("score") or {}).get("level", LEVEL), frame["robust"].notna()
+        te, p_values = (frame.loc[rated, name].to_numpy(float) for name in ("te", "p_value"))
+        frame["fragile"] = False
+        frame.loc[rated, "fragile"] = fragile(te, p_values, level)
         return frame.sort_values(["te", "source", "target"], ascending=[False, True, True], ignore_index=True)
 
     @property

@@ -39,8 +39,8 @@ def undirected(network: Network) -> list[str]:
     if not pairs:
         return []
     return [
-        f"no direction within one sample: {first_few(pairs, 4)} depend on each other, and both directions fit. A hidden "
-        "driver can cause this; if you know who drives whom, give tiers= or required="
+        f"no direction within one sample: {first_few(pairs, 4)} depend on each other, and both directions fit. A "
+        "hidden driver can cause this; if you know who drives whom, give tiers= or required="
     ]
 
 

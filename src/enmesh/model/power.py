@@ -39,8 +39,9 @@ SEEN = 0.1  # part of a link that shows at a neighbouring lag, from which on thi
 SPREAD = 15  # quantiles of the source's variance over which the power is averaged
 MOST_SAMPLES = 1e9
 CHOSEN = 2000
-"""Samples that it costs to choose what is known (own past, basis, functions of time) from the data, times the number of
-samples. (Linear links: without it the predicted power is .11 to .14 too large at N = 100, and right from N = 300 on.)"""
+"""Samples that it costs to choose what is known (own past, basis, functions of time) from the data, times the number
+of samples. (Linear links: without it the predicted power is .11 to .14 too large at N = 100, and right from N = 300 on.)
+"""
 MOST_NATS = 20.0
 
 

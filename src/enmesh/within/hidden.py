@@ -24,8 +24,31 @@ def robustness(value: float | np.ndarray) -> np.ndarray:
     >>> robustness(np.array([0.0, 0.1])).round(3).tolist()
     [0.0, 0.373]
     """
+    return _robustness(_odds(value))
+
+
+def fragile(values: np.ndarray, p_values: np.ndarray, level: float) -> np.ndarray:
+    """Return which links of a network a hidden driver as strong as its median link would leave not significant.
+
+    That is the robustness value for significance (Cinelli and Hazlett 2020, section 4.3). Cohen's f that is needed at
+    the level follows from f and the p-value of the link, which counts lags and rungs; both as normal quantiles.
+    """
+    from scipy.special import ndtri
+
+    if not len(values):
+        return np.zeros(0, bool)
+    needed = ndtri(level / 2) / np.minimum(ndtri(np.maximum(p_values, 1e-300) / 2), -1e-12)
+    left = _odds(values) * np.maximum(1 - needed, 0) ** 2
+    return _robustness(left) <= np.nanmedian(partial_r2(values))
+
+
+def _odds(value: float | np.ndarray) -> np.ndarray:
+    """Return the square of Cohen's f: partial R squared over what is left."""
     share = np.minimum(partial_r2(value), 1 - 1e-12)
-    odds = share / (1 - share)
+    return share / (1 - share)
+
+
+def _robustness(odds: np.ndarray) -> np.ndarray:
     return 0.5 * (np.sqrt(odds**2 + 4 * odds) - odds)
 
 

@@ -12,6 +12,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -27,8 +28,11 @@ from enmesh.within.pairs import Pair, dependent_pairs
 ODDS = 0.05  # of no edge, or of the opposite one, up to which an edge stays, or is oriented (a convention)
 LENIENT = 0.05  # level at which pairs stay in the skeleton; the score decides which edges stay (BIC)
 LARGEST = 3  # nodes at most that are held fixed to separate a pair (a convention, so that a run ends)
-PROVEN = 12  # nodes of a connected part up to which the best graph is proven
+PROVEN = 12  # nodes of a connected part up to which the best graph is proven; larger ones are if they are sparse
+SPARSE = 2  # times as many pairs as nodes, up to which they are (40 nodes: 13 CPU s; climbing 67)
+CLIMBS = 10  # restarts elsewhere (a convention, so that a run ends)
 MOST = 4  # parents of a node within one sample (a convention, so that a run ends)
+BUDGET = 10_000  # tests of one size, and families of one connected part (a convention, so that a run ends)
 STATES = "states: their direction within one sample is not tested"
 
 
@@ -70,7 +74,8 @@ class Contemporary:
         found = {(p.first, p.second): (p.p_value, p.value) for p in pairs if p.p_value <= LENIENT}
         for size in range(1, LARGEST + 1):
             near = neighbours(found)  # as they were before this size (PC-stable)
-            if max(map(len, near.values()), default=0) <= size:
+            tests = sum(comb(len(near[end]) - 1, size) for ends in found for end in ends)
+            if not 0 < tests <= BUDGET:
                 break
             for ends in sorted(found, key=lambda ends: -found[ends][0]):
                 worst = self._separated(ends, near, size, found[ends])
@@ -153,26 +158,37 @@ class _Part:
 
         self.refused = frozenset((place[a], place[b]) for a, b in forbidden if {a, b} <= inside)
         candidates = tuple(tuple(sorted(place[j] for j in near[i])) for i in self.nodes)
-        self.problem = Problem(n_nodes=len(self.nodes), max_parents=MOST, forbidden=self.refused, candidates=candidates)
-        self.proven = len(self.nodes) <= PROVEN
+        sizes = [sum(comb(len(some), k) for some in candidates) for k in range(MOST + 1)]
+        most = max(k for k in range(1, MOST + 1) if k == 1 or sum(sizes[: k + 1]) <= BUDGET)
+        self.problem = Problem(n_nodes=len(self.nodes), max_parents=most, forbidden=self.refused, candidates=candidates)
+        pairs = sum(map(len, candidates)) / 2
+        self.proven = len(self.nodes) <= PROVEN or pairs <= SPARSE * len(self.nodes)
         self.best = self._found(self.problem)
         while weak := self._weakest():
             self.problem = replace(self.problem, forbidden=self.problem.forbidden | {weak, weak[::-1]})
             self.best = self._found(self.problem)
 
     def _found(self, problem: Problem) -> Found:
-        return (Exact() if self.proven else HillClimb()).run(self._scores, problem)
+        return (Exact() if self.proven else HillClimb(restarts=CLIMBS)).run(self._scores, problem)
 
     def _scores(self, families: Sequence[Family]) -> np.ndarray:
         asked = ((self.nodes[i], [self.nodes[p] for p in some]) for i, some in families)
         return np.array([self.families(i, some).score for i, some in asked])
 
     def _weakest(self) -> tuple[int, int] | None:
-        """Return the edge of the best graph that matters least for the score, if it matters too little to stay."""
+        """Return the edge of the best graph that matters least for the score, if it matters too little to stay.
+
+        Where graphs are proven, it is compared with the best graph without the edge, else with the same graph.
+        """
         lost = {}
-        for edge in ((p, i) for i, some in enumerate(self.best.parents) for p in some):
-            without = replace(self.problem, forbidden=self.problem.forbidden | {edge, edge[::-1]})
-            lost[edge] = self.best.score - self._found(without).score
+        for i, some in enumerate(self.best.parents):
+            for p in some:
+                if self.proven:
+                    without = replace(self.problem, forbidden=self.problem.forbidden | {(p, i), (i, p)})
+                    lost[p, i] = self.best.score - self._found(without).score
+                else:
+                    families = [(i, some), (i, tuple(k for k in some if k != p))]
+                    lost[p, i] = -float(np.diff(self._scores(families))[0])
         weak = min(lost, key=lost.__getitem__, default=None)
         return weak if weak and lost[weak] < np.log(1 / ODDS) else None
 

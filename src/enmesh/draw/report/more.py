@@ -470,15 +470,16 @@ def hidden_section(network: Network) -> str:
     if not len(edges):
         return ""
     rows = [
-        [f"{row.source} → {row.target}", row.robust, row.strongest, "yes" if row.hidden else "no"]
+        [f"{row.source} → {row.target}", row.robust, row.strongest, *("yes" if one else "no" for one in row[-2:])]
         for row in edges.itertuples()
     ]
     how = (
-        "A hidden driver explains a link away if it explains this share of the rest of the source, and of "
-        "the rest of the target (partial R²; Cinelli and Hazlett 2020). The next column: the strongest other "
-        "driver that was recorded. Suggested: dependence within one sample is worth at least half of the link."
+        "A hidden driver explains a link away if it explains this share of the rest of the source, and of the rest of "
+        "the target (partial R²; Cinelli and Hazlett 2020). Next to it: the strongest other driver that was recorded. "
+        "Suggested: dependence within one sample is worth at least half of the link. Fragile: a hidden driver as "
+        "strong as the median link here would leave the link not significant."
     )
-    head = ("link", "hidden driver needed (R²)", "strongest recorded (R²)", "suggested")
+    head = ("link", "hidden driver needed (R²)", "strongest recorded (R²)", "suggested", "fragile")
     return _section("hidden-drivers", "Hidden drivers", how, shortened(head, rows))
 
 
