@@ -227,6 +227,15 @@ def test_values_that_are_wrong_come_first_in_the_plan():
     assert kinds == ["sentinels", "trend", "season", "within one sample", "slow"]
 
 
+def test_a_command_of_the_plan_can_be_run_as_it_stands():
+    said = ("changing: the variance differs between the first and the second half, in standard errors: 9 (a); look at "
+            "parts of the record", "sentinels: -999 in b lies far; read it so with na='-999'")  # fmt: skip
+    known = networks.provenance(3) | {"file": "rec.csv"}
+    first, second = cautions.plan(networks.three(warnings=said, provenance=known))
+    assert first.command == "em.infer(em.read('rec.csv', na=['-999']))"
+    assert second.command == "em.windows(series, width=250, step=62)"
+
+
 def test_headline_says_how_many_pairs_were_tested():
     network = networks.five()
     few = networks.five(candidates=network.candidates[:12])

@@ -40,7 +40,7 @@ class Step:
 # names one, what to do, and the words for it in the shell and in Python; {0} is what the message says, {nodes} are the
 # nodes that it names, {other} is the last of them.
 REMEDIES = (
-    (r"na='([^']*)'", "Read {0} as a missing value.", "--na {0}", "em.infer(em.read(FILE, na=['{0}']))"),
+    (r"na='([^']*)'", "Read {0} as a missing value.", "--na {0}", "em.infer(em.read({file}, na=['{0}']))"),
     (r"series\.mask\(", "Look at the odd samples of {nodes}, and mask them.", "--mask FROM:TO",
      "em.infer(series.mask(ROWS))"),
     (r"^synchronis", "Leave out {other}: it repeats another node.", "", "em.infer(series.select(KEPT))"),
@@ -58,7 +58,7 @@ REMEDIES = (
     (r"^no direction within one sample:", "Say which of two nodes comes first, if you know.", "",
      "em.infer(series, within_sample=True, tiers=[[FIRST], [SECOND]])"),
     (r"^links change", "Infer one network for each part between changes.", "enmesh regimes", "em.regimes(series)"),
-    (r"parts of the record", "Look at the links over time.", "", "em.windows(series, width=WIDTH, step=STEP)"),
+    (r"parts of the record", "Look at the links over time.", "", "em.windows(series, width={width}, step={step})"),
 )  # fmt: skip
 PREPARED: dict[str, Callable[..., Any]] = {
     "--detrend": lambda series, _: series.detrend(),
@@ -97,6 +97,10 @@ def _step(network: Network, message: str) -> Step:
         if not (found := re.search(pattern, message)):
             continue
         words = {"nodes": _few(nodes) or "the nodes", "other": nodes[-1] if nodes else "one"}
+        known = network.provenance
+        shortest = min(known.get("lengths") or [known.get("samples") or 0])  # of the trials
+        words |= {"width": f"{shortest // 8 or 'WIDTH'}", "step": f"{shortest // 32 or 'STEP'}"}
+        words["file"] = repr(known["file"]) if known.get("file") else "FILE"
         words["double"] = str(2 * int(found[1])) if "lag" in pattern and found.groups() else ""
         told, typed, code = (part.format(*found.groups(), **words) for part in (advice, flag, python))
         kept = [name for name in network.names if name != words["other"]]
