@@ -99,6 +99,15 @@ def test_states_are_asked_about_as_their_test_sees_them():
             ask()
 
 
+def test_sources_with_memory_show_a_link_at_neighbouring_lags():
+    slow, usual, quick = (em.plan(samples=500, memory=one).of(0.013) for one in (0.9, 0.5, 0.0))
+    assert slow > usual > quick
+    alone = [em.plan(samples=500, max_lag=1, memory=one).of(0.013) for one in (0.5, 0.0)]
+    assert alone[0] == pytest.approx(alone[1], abs=0.01)
+    with pytest.raises(em.InputError, match="memory=1 is not possible"):
+        em.plan(samples=500, memory=1)
+
+
 def test_power_from_a_pilot():
     pilot = em.simulate.var("a>b", n=500, coupling=0.3, seed=0)
     found = em.power(fit(pilot, pilot.truth), samples=[20, 200], n=40, estimator="gaussian", n_surrogates=0)

@@ -161,6 +161,7 @@ def test_the_conda_recipe_of_a_release_is_filled_in(tmp_path):
     assert made["context"]["version"] == "1.2.3"
     assert made["context"]["sha256"] == hashlib.sha256(b"sdist").hexdigest()
     assert made["source"]["url"] == "https://example.org/e.tar.gz"
+    assert made["about"]["homepage"] == PROJECT["urls"]["Homepage"]
 
 
 def test_the_workflows_test_the_pythons_that_are_promised():

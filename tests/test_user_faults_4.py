@@ -1011,3 +1011,20 @@ def test_events_of_dates_by_node(kind):
         np.testing.assert_allclose(made.stretches[0].times[0], 37 * 60 * np.arange(60))
         np.testing.assert_allclose(made.stretches[0].times[1], 37 * 60 * np.arange(60) + 300)
     assert events.counts == {"a": 60, "b": 60}
+
+
+@pytest.mark.slow
+def test_b18_three_million_samples_of_five_nodes_are_inferred_in_four_gib(tmp_path):
+    values = np.random.default_rng(0).normal(size=(3_000_000, 5))
+    values[1:, 1:] += 0.05 * values[:-1, :-1]
+    np.save(tmp_path / "x.npy", values)
+    code = (
+        "import resource, sys; from enmesh.cli import main; code = main(sys.argv[1:]);"
+        "print('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss); sys.exit(code)"
+    )
+    words = ["infer", str(tmp_path / "x.npy"), "--out", str(tmp_path / "out"), "--quiet"]
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    peak = int(done.stdout.split("peak ")[1]) / 2**20
+    print(f"peak {peak:.2f} GiB")
+    assert peak < 4
+    assert len(em.Network.from_json(tmp_path / "out" / "network.json")) >= 4

@@ -40,8 +40,7 @@ SPREAD = 15  # quantiles of the source's variance over which the power is averag
 MOST_SAMPLES = 1e9
 CHOSEN = 2000
 """Samples that it costs to choose what is known (own past, basis, functions of time) from the data, times the number
-of samples. (Linear links: without it the predicted power is .11 to .14 too large at N = 100, and right from N = 300 on.)
-"""
+of samples. (Linear links: without it the predicted power is .11 to .14 too large at N = 100, right from N = 300 on.)"""
 MOST_NATS = 20.0
 
 
@@ -136,7 +135,7 @@ class LadderTest(Test):
         weights = [weight * parts for weight in WEIGHTS[True]] + [TOGETHER] * (self.lags > 1)
         there = moved[:, None] * self.memory ** np.arange(drawn.line.shape[1])
         for rung, (dof, sums, weight) in enumerate(zip(drawn.dof, drawn.sums, weights)):
-            signal = 0.0 if rung == 2 else there * (2 * drawn.line + there)  # the spread does not see a line
+            signal = there * (2 * drawn.line + there) * (rung != 2)  # the spread does not see a line
             signal = signal[:, :1] if rung == 4 else signal
             p = fdtrc(dof, left, (sums + signal) / (dof * noise * drawn.wider[rung]))
             total = total + (weight / np.tan(np.pi * np.clip(p, 1e-300, 0.99))).sum(1)
@@ -434,8 +433,7 @@ class _Usual(NamedTuple):
         if self.test == "linear":
             return Test(dof=1, used=used, level=self.level / self.lags)
         partners = min(own, 1) + len(others)
-        about = {"lags": self.lags, "partners": partners, "memory": self.memory}
-        return LadderTest(dof=1, used=used, level=self.level, **about)
+        return LadderTest(1, used, self.level, lags=self.lags, partners=partners, memory=self.memory)
 
     def power(
         self,
