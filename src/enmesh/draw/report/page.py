@@ -70,7 +70,7 @@ EVIDENCE = (
 NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for show does no harm
 MOST_PAIRS = 10_000  # on a page: of a hundred nodes all, filtered within a tenth of a second
 TOLD_IF = re.compile(r'<li data-if="(\w+)">(.*\n)')
-SECTION = re.compile(r'<section id="(\w+)"(?: data-short="([^"]+)")?[^>]*>\s*<h2>(.*?)</h2>')
+SECTION = re.compile(r'<section id="([\w-]+)"(?: data-short="([^"]+)")?[^>]*>\s*<h2>(.*?)</h2>')
 # What a browser may run and show: nothing but the scripts and style sheets of the page itself, by their hashes.
 POLICY = (
     "default-src 'none'; script-src {script}; style-src {style}; style-src-attr 'unsafe-inline'; img-src data: blob:"
