@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -743,3 +744,16 @@ def test_command_line_refuses_what_cannot_be_opened(tmp_path, shell, monkeypatch
 def test_the_command_line_and_the_server_stay_light(module, heavy):
     code = f"import sys, {module}; print(*sorted(set({heavy.split()!r}) & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
+
+
+@pytest.mark.parametrize("words", [[], ["--host", "0.0.0.0"]])
+def test_the_network_is_let_in_on_request_and_with_a_warning(words, tmp_path):
+    line = [sys.executable, "-m", "enmesh", "open", "--no-browser", *words]
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(line, env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)}, **how)
+    address = next(said for said in process.stdout if "http://" in said)
+    process.send_signal(signal.SIGINT)
+    _, warned = process.communicate(timeout=30)
+    assert ("127.0.0.1" in address) == (not words)
+    assert ("Anyone on the network" in warned) == bool(words)
+    assert process.returncode == 0

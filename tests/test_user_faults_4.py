@@ -789,7 +789,8 @@ def test_a1_gaps_lose_no_nonlinear_link(gap):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         assert {*em.infer(holed)} >= {("a", "b"), ("b", "c")}
-    assert not [one for one in said if "variance" in str(one.message)]
+    met = [text for text in (str(one.message) for one in said) if not text.startswith("nearly deterministic")]
+    assert not [text for text in met if "variance" in text]
 
 
 @pytest.mark.parametrize("how", [{}, {"estimator": "gaussian"}, {"estimator": "ksg", "score": "tee"}])

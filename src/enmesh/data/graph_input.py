@@ -59,7 +59,7 @@ def edges_in(edges: Any) -> list[Any]:
         return found
     if isinstance(edges, Mapping) or hasattr(edges, "is_directed") or hasattr(edges, "parents"):
         return _nodes_and_edges(edges)[1]
-    if not isinstance(edges, Iterable):
+    if not isinstance(edges, Iterable) or getattr(edges, "ndim", 1) == 0:
         raise InputError(f"{edges!r} names no edges; give [(source, target), ...] or 'a>b, b>c'")
     for edge in (found := list(edges)):
         if isinstance(edge, str) or not isinstance(edge, Iterable) or len(list(edge)) != 2:
