@@ -156,7 +156,7 @@ def regimes(
     )  # fmt: skip
 
 
-def _asked(series: Series, level: Any, shortest: Any) -> tuple[int, int]:
+def _asked(series: Series, level: float, shortest: int | None) -> tuple[int, int]:
     """Return the samples of the recording, and of the shortest regime; refuse what cannot be."""
     if not (isinstance(level, Real) and 0 < level < 1):
         raise InputError(f"level={level!r} is not possible; give an error rate such as 0.05")
