@@ -45,7 +45,7 @@ RESULTS = HERE.parent / "field-results" / "field.jsonl"
 SEEDS = 10
 SLOW = ("mixed, heavy tails, T = 250", "Lorenz-96, F = 10, T = 500", "Novelli var, 10 nodes, T = 1000",
         "Novelli map, 10 nodes, T = 1000")  # fmt: skip
-BESIDE = ("enmesh", "enmesh, neighbours", "PCMCI ParCorr")
+BESIDE = ("enmesh", "enmesh, KSG", "PCMCI ParCorr")
 SMALL = 10  # nodes up to which all seeds come first, and a method may take three times as long
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 

@@ -458,8 +458,8 @@ def draw(summary: Summary) -> None:
 
 
 MARKS = {
-    "enmesh": ("C0", "o"), "enmesh, lines": ("C0", "s"), "enmesh, curves": ("C0", "^"),
-    "enmesh, neighbours": ("C0", "D"), "PCMCI ParCorr": ("C1", "o"), "PCMCI+ ParCorr": ("C1", "s"),
+    "enmesh": ("C0", "o"), "enmesh, linear": ("C0", "s"), "enmesh, quadratic": ("C0", "^"),
+    "enmesh, KSG": ("C0", "D"), "PCMCI ParCorr": ("C1", "o"), "PCMCI+ ParCorr": ("C1", "s"),
     "Granger": ("C2", "o"), "Granger lasso": ("C2", "s"), "VAR-LiNGAM": ("C3", "o"), "oCSE": ("C3", "s"),
 }  # fmt: skip
 

@@ -54,11 +54,11 @@ def by_enmesh(values: np.ndarray, max_lag: int, **options: Any) -> Found:
 
 
 def linear(values: np.ndarray, max_lag: int) -> Found:
-    """`infer` with lines alone."""
+    """`infer` with linear regressions alone."""
     return by_enmesh(values, max_lag, estimator=em.Gaussian())
 
 
-def curves(values: np.ndarray, max_lag: int) -> Found:
+def quadratic(values: np.ndarray, max_lag: int) -> Found:
     """`infer` with regressions on squares and products alone."""
     return by_enmesh(values, max_lag, estimator=em.Regression())
 
@@ -250,9 +250,9 @@ STRICT = {"p": "p ≤ .05", "strict": "p ≤ .01"}
 WEIGHTS = {"all": "all weights", "large": "weights ≥ .1"}
 METHODS = {
     "enmesh": Method(by_enmesh, "enmesh", {"links": "defaults"}),
-    "enmesh, lines": Method(linear, "enmesh", {"links": "Gaussian()"}),
-    "enmesh, curves": Method(curves, "enmesh", {"links": "Regression()"}),
-    "enmesh, neighbours": Method(neighbours, "enmesh", {"links": "KSG()"}, 6000),
+    "enmesh, linear": Method(linear, "enmesh", {"links": "Gaussian()"}),
+    "enmesh, quadratic": Method(quadratic, "enmesh", {"links": "Regression()"}),
+    "enmesh, KSG": Method(neighbours, "enmesh", {"links": "KSG()"}, 6000),
     "PCMCI ParCorr": Method(pcmci, "tigramite", LEVELS),
     "PCMCI+ ParCorr": Method(pcmci_plus, "tigramite", {"p": "p ≤ .01", "fdr": "FDR .05"}),
     "Granger": Method(granger, "statsmodels", LEVELS),

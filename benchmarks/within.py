@@ -209,15 +209,15 @@ def cautions(values: np.ndarray) -> tuple[Any, set[str]]:
 
 def calm(seeds: range) -> None:
     """Print in how many networks without effects within one sample a caution is given, and p-values of pairs."""
-    said, p, marked, links = [], list[float](), 0, 0
+    said, p, marked, links = [], list[float](), np.zeros(2, int), 0
     for seed in seeds:
         net, words = cautions(clean(seed))
         said.append(words)
         p += [row[3] for row in net.together]
-        marked, links = marked + int(net.edges.hidden.sum()), links + len(net)
+        marked, links = marked + net.edges[["hidden", "fragile"]].sum().to_numpy(), links + len(net)
     each = {word: sum(word in words for words in said) for word in ("within", "coarse", "links")}
     print(f"false cautions in {sum(map(bool, said))} of {len(said)} clean networks: {each}")
-    print(f"a hidden driver suspected for {marked} of {links} links")
+    print(f"of {links} links {marked[0]} are marked hidden and {marked[1]} fragile")
     shares = {level: round(float(np.mean(np.array(p) <= level)), 4) for level in (0.001, 0.01, 0.05, 0.1, 0.2, 0.5)}
     print(f"{len(p)} pairs: share of p-values at most each level {shares}")
 

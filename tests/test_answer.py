@@ -10,6 +10,8 @@ import enmesh as em
 from enmesh.draw import answer, cautions
 from enmesh.draw.arrows import signs_of
 from enmesh.draw.report import cite, words
+from enmesh.draw.report.page import contents
+from enmesh.draw.subject import all_tests
 from tests import networks
 
 
@@ -113,8 +115,8 @@ def test_noise_has_no_sign_and_effects_have_errors():
 
 
 WARNED = (
-    "slow: the autocorrelation stays above 1/e for 12 (a), 9 (c) samples; circular shifts do not",
-    "trend: a straight line over time rises or falls by 20 (b) standard errors; remove it with series.detrend()",
+    "slow: samples until the autocorrelation falls below 1/e: 12 (a), 9 (c); circular shifts do not",
+    "trend: rise or fall of a straight line over time, in standard errors: 20 (b); remove it with series.detrend()",
     "season: a, b share a period of about 12 samples; remove it with series.deseason(period=12)",
 )
 
@@ -157,6 +159,12 @@ def test_every_work_that_is_cited_is_listed(maker):
             assert any(cite.is_of(work, author, year) for work in listed) or author in ("Cliff",), (author, year)
 
 
+def test_no_text_lists_every_node():
+    network = networks.fifty()
+    for said in (words.paragraph(network), words.caption(network), words.standing(network), *answer.sentences(network)):
+        assert sum(name in said for name in network.names) <= 3
+
+
 def test_works_of_the_default_run_are_listed():
     graph = {f"n{k}": [f"n{k - 1}"] * (k > 0) for k in range(9)}
     network = em.infer(em.simulate.var(graph, n=300, seed=0))
@@ -175,13 +183,57 @@ def test_works_of_the_default_run_are_listed():
 
 def test_what_would_be_found_is_said_at_the_level_of_the_run():
     series = em.simulate.var("a>b", n=300, seed=0)
-    assert em.power(em.infer(series, level=0.02)).level == 0.02
+    strict, loose = (em.infer(series, level=level) for level in (0.001, 0.02))
+    assert em.power(loose).level == 0.02
     named = em.infer(series, score=em.TEA(embedding=em.Embedding(), alpha=0.95))
     assert em.power(named).level == pytest.approx(0.05)
     unknown = networks.three(options={})
     assert em.power(unknown).level == 0.01
     for network in (named, unknown):
         assert f"links of {em.power(network).smallest:.2g} nats" in answer.reach(network)
+    smallest = [float(re.search(r"links of ([\d.]+) nats", answer.reach(net))[1]) for net in (strict, loose)]
+    assert smallest[0] > smallest[1]
+
+
+def test_every_pair_that_was_tested_is_told_at_any_size():
+    graph = {f"n{k}": [f"n{k - 1}"] * (k > 0) for k in range(24)}
+    network = em.infer(em.simulate.var(graph, n=400, seed=0), max_lag=1)
+    possible = 24 * 23
+    assert len(network.candidates) < possible == len(all_tests(network)) == len(network.pairs)
+    assert words.headline(network).endswith(f"of {possible} possible links found.")
+    assert "were tested" not in words.headline(network)
+    shown = contents(network)
+    told = {
+        (network.names[i], network.names[j]): rest for i, j, *rest in shown["pairs"] + [r[:5] for r in shown["links"]]
+    }
+    for row in network.pairs.itertuples():
+        te, p_value, q_value, *_ = told[row.source, row.target]
+        assert (te, p_value, q_value) == pytest.approx((row.te, row.p_value, row.q_value), rel=1e-8)
+
+
+def test_events_have_a_next_step():
+    known = networks.provenance(3) | {"events": 400, "duration": 60.0}
+    said, command = answer.following(networks.three(provenance=known))
+    assert said.startswith("Test the least sure link, ")
+    assert command.startswith("em.significance(events, '")
+    nearest, _ = answer.following(networks.empty(provenance=known))
+    assert "nearest to a link" in nearest
+
+
+def test_values_that_are_wrong_come_first_in_the_plan():
+    said = (*WARNED, "sentinels: -999 in b lies far from all other values; read it so with na='-999'",
+            "within one sample: a and b depend on each other beyond all pasts")  # fmt: skip
+    kinds = [step.kind for step in cautions.plan(networks.three(warnings=said))]
+    assert kinds == ["sentinels", "trend", "season", "within one sample", "slow"]
+
+
+def test_a_command_of_the_plan_can_be_run_as_it_stands():
+    said = ("changing: the variance differs between the first and the second half, in standard errors: 9 (a); look at "
+            "parts of the record", "sentinels: -999 in b lies far; read it so with na='-999'")  # fmt: skip
+    known = networks.provenance(3) | {"file": "rec.csv"}
+    first, second = cautions.plan(networks.three(warnings=said, provenance=known))
+    assert first.command == "em.infer(em.read('rec.csv', na=['-999']))"
+    assert second.command == "em.windows(series, width=250, step=62)"
 
 
 def test_headline_says_how_many_pairs_were_tested():

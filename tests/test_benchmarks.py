@@ -100,7 +100,7 @@ def test_the_field_runs_goes_on_and_makes_tables(tmp_path):
         "--only",
         "mixed, heavy tails, T = 250",
     ]
-    ask += ["--methods", "enmesh, lines", "--data", tmp_path / "none"]
+    ask += ["--methods", "enmesh, linear", "--data", tmp_path / "none"]
     subprocess.run([*ask, "--seeds", "1"], check=True, capture_output=True, timeout=300)
     (first,) = results.read_text().splitlines()
     row = json.loads(first)
@@ -110,11 +110,11 @@ def test_the_field_runs_goes_on_and_makes_tables(tmp_path):
     told = subprocess.run([*ask, "--seeds", "2"], check=True, capture_output=True, text=True, timeout=300)
     assert results.read_text().splitlines()[0] == first
     assert "1 of 1 cells" in told.stderr  # the first is not asked again
-    assert "enmesh, lines (Gaussian())" in told.stdout
+    assert "enmesh, linear (Gaussian())" in told.stdout
 
 
 def test_the_field_ends_what_takes_too_long(tmp_path):
-    cell = field.Cell("enmesh, lines", "Novelli var, 100 nodes, T = 10000", 90000)
+    cell = field.Cell("enmesh, linear", "Novelli var, 100 nodes, T = 10000", 90000)
     assert field.asked(cell, 0.3, tmp_path / "none", field.__file__)["status"] == "over"
     settings = dict(field.systems.settings(tmp_path / "none"))
     row = {**cell._asdict(), "data": "Novelli var, 40 nodes, T = 10000", "status": "over"}
@@ -172,7 +172,7 @@ def test_new_rows_of_the_field_replace_what_they_are_about():
     def entries(rows):
         return field.field_page.entries(rows, settings)
 
-    line = row_of_the_field(90000, method="enmesh, lines", answers={"links": [1, 1, 1, 1, 1]})
+    line = row_of_the_field(90000, method="enmesh, linear", answers={"links": [1, 1, 1, 1, 1]})
     kept = entries([row_of_the_field(90000), row_of_the_field(90001), line])
     key = ("mixed, heavy tails, T = 250", "enmesh", "defaults")
     one = {"answers": {"links": [1, 0, 1, 0, 1]}, "version": "2"}

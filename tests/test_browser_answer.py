@@ -55,8 +55,9 @@ def test_five_questions_are_answered_without_scrolling(first_screen, maker):
     network = MAKERS[maker]()
     page = first_screen(network)
     assert page.evaluate("scrollY") == 0
-    for part in ("h1", "#graph svg", "#network figcaption", ".said li >> nth=0"):
+    for part in ("h1", "#graph svg", *["#network figcaption"] * bool(len(network)), ".said li >> nth=0"):
         assert page.locator(part).evaluate(IN_SIGHT), part
+    assert page.locator(".contents").evaluate("e => e.scrollWidth <= e.clientWidth")
     said = page.locator(".said").inner_text()
     if len(network):
         strongest = network.edges.iloc[0]
@@ -75,7 +76,7 @@ def test_five_questions_are_answered_without_scrolling(first_screen, maker):
 def test_cautions_are_one_line_a_plan_and_badges(first_screen):
     page = first_screen(networks.three(warnings=WARNED))
     line = page.locator("#answer .caution")
-    assert line.inner_text() == "3 cautions, first: Remove the trend of b."
+    assert line.inner_text() == "3 cautions: trend, season, slow."
     assert page.locator("#answer .command code").inner_text() == "em.infer(series.detrend())"
     assert page.locator("#warnings li").first.inner_text().startswith("Do this first: Remove the trend of b.")
     assert page.locator(".node .mark").count() == 3
@@ -117,7 +118,9 @@ def test_halo_sign_and_keys_follow_the_evidence(first_screen, inferred):
 
 def test_no_link_has_no_scale_and_a_matrix_of_chance(first_screen):
     page = first_screen(networks.empty())
-    assert page.locator("#ramp, #widths, #te").evaluate_all("all => all.every(e => !e.offsetParent)")
+    assert page.locator("#ramp, #widths, #te, #keys, #link-table").evaluate_all(
+        "all => all.every(e => !e.offsetParent)"
+    )
     assert "e-12" not in page.locator("body").inner_text()
     assert "Move the sliders" not in page.locator("body").inner_text()
     assert page.locator("#matrix-scale").input_value() == "p"
@@ -257,8 +260,9 @@ def test_the_player_plays_and_stops(show):  # noqa: F811
     q[:3, 0, 1], q[3:, 1, 2] = 0.001, 0.001
     page = show(Windows(te, q, q, np.arange(6), 20, network, 1.0))
     page.set_viewport_size(SIZE)
-    assert page.locator("#window-net svg").evaluate(IN_SIGHT)
-    assert page.locator("#window-net svg").bounding_box()["width"] > 600
+    assert page.locator("#window-net .lying svg").evaluate(IN_SIGHT)
+    assert page.locator("#window-net .lying svg").bounding_box()["width"] > 600
+    assert page.locator("#window-count svg").evaluate(IN_SIGHT)
     assert "a → b is found in 3 of 6 windows, from 10 to 12 samples." in page.locator("#window-words").inner_text()
     page.locator("#play").click()
     page.wait_for_function("() => document.getElementById('window').value === '5'")
@@ -303,11 +307,23 @@ def test_stability_has_a_page(show, size):  # noqa: F811
     shares = np.array([[np.nan, 0.9, 0.05], [0.0, np.nan, 0.3], [0.0, 0.0, np.nan]])
     page = show(Stability(pd.DataFrame(shares, names, names), 20, 20, 50), size)
     assert "1 of 6 possible links" in page.locator("h1").inner_text()
-    assert page.locator(".stage [data-pair]").count() == 2  # 5 % is not drawn
-    assert page.locator(".stage .way[stroke-dasharray]").count() == 1
+    shown, other = (".upright", ".lying") if size == "phone" else (".lying", ".upright")
+    assert page.locator(f"{shown} svg").is_visible()
+    assert page.locator(f"{other} svg").is_hidden()
+    assert page.locator(f"{shown} [data-pair]").count() == 2  # 5 % is not drawn
+    assert page.locator(f"{shown} .way[stroke-dasharray]").count() == 1
     text, _ = saved(page, "#save-csv")
     assert pd.read_csv(io.BytesIO(text)).share.tolist() == [0.9, 0.3, 0.05]
     assert page.evaluate("document.documentElement.scrollWidth") == page.viewport_size["width"]
+
+
+def test_tables_and_charts_fit_a_phone(show, modelled):  # noqa: F811
+    for result in (compared(), modelled):
+        page = show(result, "phone")
+        cut = page.locator(".scroll").evaluate_all(
+            "all => all.filter(e => e.offsetParent && e.scrollWidth > e.clientWidth + 1).map(e => e.innerText)"
+        )
+        assert cut == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

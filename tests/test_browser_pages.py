@@ -74,6 +74,32 @@ PICTURES = """[...document.querySelectorAll("article img")].filter(e => e.offset
     e.matches(".only-dark") ? "dark" : e.matches(".only-light") ? "light" : "light, dark"])"""
 
 
+# What is in sight of the first screen and is neither words nor code.
+SEEN = """() => [...document.querySelectorAll("article :is(img, table, iframe, .sd-card, .formula)")].filter(e => {
+    const box = e.getBoundingClientRect();
+    return e.offsetParent && box.height > 10 && box.top < innerHeight - 60;
+}).length"""
+
+
+def test_every_page_has_a_picture_or_a_table_on_its_first_screen(chromium, site):  # noqa: F811
+    page = chromium.new_page(viewport={"width": 1280, "height": 720})
+    without = []
+    for name in sorted(path.stem for path in DOCS.glob("*.md")):
+        page.goto((site / f"{name}.html").as_uri())
+        if not page.evaluate(SEEN):
+            without.append(name)
+    page.close()
+    assert without == []
+
+
+def test_the_page_of_the_field_is_a_third_as_long_as_it_was(chromium, site):  # noqa: F811
+    page = chromium.new_page(viewport={"width": 1280, "height": 720})
+    page.goto((site / "field.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollHeight") <= 16_000 / 3
+    assert page.locator("table:visible strong").count() >= 8  # the best of each column
+    page.close()
+
+
 def test_a_live_report_follows_the_theme(chromium, site):  # noqa: F811
     page = chromium.new_page(viewport={"width": 1300, "height": 900}, color_scheme="null")
     page.goto((site / "report.html").as_uri())

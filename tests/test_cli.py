@@ -329,7 +329,7 @@ def test_several_files_missing_values_and_columns(run, folder):
     assert json.loads(out)["provenance"]["trials"] == 2
     assert json.loads(out)["provenance"]["dt"] == 0.5
     lines = err.splitlines()
-    assert any("windows have no missing value" in line for line in lines)
+    assert any("windows have none and are used" in line for line in lines)
     assert all(line.startswith("enmesh: warning: ") for line in lines)
     assert len(set(lines)) == len(lines)
 

@@ -167,7 +167,7 @@ def test_scikit_learn_accepts_the_estimator():
 def test_a_record_too_short_for_the_test_within_one_sample_says_so():
     """The estimator that is given needs fewer samples than that test."""
     few = np.random.default_rng(0).normal(size=(12, 2))
-    with pytest.warns(em.HazardWarning, match="one sample is not tested: lags up to 1 leave 11 samples"):
+    with pytest.warns(em.HazardWarning, match="one sample is not tested: lags up to 1 leave 11 of 12 samples"):
         net = em.infer(few, estimator="gaussian", embedding=em.Embedding())
     assert net.instantaneous.empty
     assert any("not tested" in said for said in net.warnings)

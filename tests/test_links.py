@@ -228,6 +228,15 @@ def test_bystanders_with_heavy_tails_and_states_lose_no_link():
 # --- options -------------------------------------------------------------------------------------------------------
 
 
+def test_a_target_may_have_many_sources():
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(1000, 36))
+    x[1:, 0] += 0.3 * x[:-1, 1:31].sum(1)
+    network = em.infer(em.Series(x))
+    assert network.adjacency[1:31, 0].all()
+    assert network.adjacency.sum() <= 32
+
+
 def test_context_is_known_and_never_driven():
     rng = np.random.default_rng(9)
     x = rng.normal(size=(800, 3))
@@ -409,13 +418,14 @@ def test_a_shared_period_is_no_long_lag():
 def test_the_page_names_the_constants_of_the_code():
     from pathlib import Path
 
-    from enmesh.links import functions, known, ladder, together
+    from enmesh.links import functions, known, ladder, selection, together
     from enmesh.links import horizon as scan
 
     page = (Path(__file__).parents[1] / "docs" / "defaults.md").read_text(encoding="utf-8")
     rows = {row.split(" | ")[0].strip("| "): row.split(" | ")[1] for row in page.splitlines() if row.startswith("| ")}
     for words, value in {
         "functions of a model, at most": known.LARGEST,
+        "lagged variables that are known, at most": selection.MOST,
         "sources whose products with a further one are features, at most": known.PARTNERS,
         "functions of a variable, and of a residual": functions.FUNCTIONS,
         "correlation of a far lag, as a multiple of that at all other lags": scan.ALONE,

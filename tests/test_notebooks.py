@@ -22,7 +22,7 @@ WRITTEN = {
     "my-eeg": ["my-eeg.png", "my-eeg.node", "my-eeg.edge"],
 }
 SAID = {
-    "five-minutes": "0.465",
+    "five-minutes": "0.4819",
     "my-recording": "Remove the trend of river",
     "how-sure": "Interval(",
     "several-subjects": "0.75",

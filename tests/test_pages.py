@@ -144,7 +144,7 @@ def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path):
     assert "<math" in (tmp_path / "equations.html").read_text()
 
 
-FIRST_SCREEN = re.compile(r"!\[|^\|[ -]|\{grid\}|<iframe|\$\$|<!-- made:", re.M)
+FIRST_SCREEN = re.compile(r"!\[|\{image\}|^\|[ -]|\{grid\}|<iframe|\$\$|<!-- made:", re.M)
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.glob("*.md")), ids=lambda page: page.stem)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from rich.cells import cell_len
 
 from enmesh.draw import plot
-from enmesh.draw.arrows import lag_tags, links_of
+from enmesh.draw.arrows import links_of, tags_of
 from enmesh.draw.labels import key, short, wrap
 from enmesh.draw.layout import arrange, crossed
 from enmesh.draw.plot import DOT, ROW
@@ -258,9 +258,9 @@ def test_timegraph_arrows_pass_no_third_dot_and_keep_to_their_time(rows, lags):
 
 def test_several_lags_are_written_and_drawn_one_by_one():
     network = several(networks.three(), (1, 4), (1, 2, 3, 4, 9))
-    assert lag_tags(links_of(network)) == {(0, 1): "1, 4", (1, 2): "1–4, 9"}
+    assert tags_of(links_of(network)) == {(0, 1): "1, 4", (1, 2): "1–4, 9"}
     many = several(networks.three(), (1, 2, 4, 5), (1, 2, 4, 5, 7, 8, 9))
-    assert lag_tags(links_of(many)) == {(0, 1): "1, 2, 4, 5", (1, 2): "1, 2, …, 7–9"}
+    assert tags_of(links_of(many)) == {(0, 1): "1, 2, 4, 5", (1, 2): "1, 2, …, 7–9"}
     drawn = shafts_of(plot.draw(network, kind="timegraph", ax=Figure().subplots()))
     assert set(drawn) == {
         *(f"link-0-1-lag-{lag}" for lag in (1, 4)),
@@ -270,11 +270,11 @@ def test_several_lags_are_written_and_drawn_one_by_one():
 
 def test_lags_that_all_links_share_are_said_once():
     network = several(networks.three(), (1, 2))
-    assert lag_tags(links_of(network)) == {}
+    assert tags_of(links_of(network)) == {}
     ax = plot.draw(network, ax=Figure().subplots())
     assert "lags of every link: 1, 2 samples" in ax.get_title("left")
     alike = lagged(networks.three(), 3)
-    assert lag_tags(links_of(alike)) == {}
+    assert tags_of(links_of(alike)) == {}
     title = plot.draw(alike, ax=Figure().subplots()).get_title("left")
     assert "lag of every link: 3 samples" in " ".join(title.split())
 
@@ -282,14 +282,14 @@ def test_lags_that_all_links_share_are_said_once():
 def test_the_usual_lag_is_said_once_and_others_are_written():
     network = networks.five()
     mostly = several(network, (1,), (1,), (1,), (1,), (4,))
-    assert lag_tags(links_of(mostly)) == {(3, 4): "4"}
+    assert tags_of(links_of(mostly)) == {(3, 4): "4"}
     title = plot.draw(mostly, ax=Figure().subplots()).get_title("left")
     assert "1 sample where none is written" in " ".join(title.split())
 
 
 def test_lags_are_written_where_one_is_not_one():
-    assert lag_tags(links_of(networks.three())) == {}
-    assert lag_tags(links_of(lagged(networks.three(), 1, 3))) == {(0, 1): "1", (1, 2): "3"}
+    assert tags_of(links_of(networks.three())) == {}
+    assert tags_of(links_of(lagged(networks.three(), 1, 3))) == {(0, 1): "1", (1, 2): "3"}
     ax = plot.draw(lagged(networks.three(), 1, 3), ax=Figure().subplots())
     assert sum(p.get_gid() == "lag" for p in ax.patches) == 2
 
@@ -505,7 +505,7 @@ def test_lags_leave_heads_and_half_of_every_shaft_to_be_seen(maker, kind):
 def test_lags_overlap_neither_nodes_nor_each_other(maker, way):
     network = several(WITH_WORDS[maker](), *LAGS)
     links = links_of(network)
-    drawing = arrange(network.names, links, words=lag_tags(links), tall=way == "tall", circle=way == "circle")
+    drawing = arrange(network.names, links, words=tags_of(links), tall=way == "tall", circle=way == "circle")
     assert overlaps(drawing, drawing.words) == []
 
 

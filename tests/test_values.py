@@ -1,8 +1,9 @@
-"""A link has one value: terminal, JSON, CSV, page, panel, evidence plot, picture and notebook print the network's."""
+"""A link has one value, p, q, lags and effect: terminal, JSON, CSV, page, panel, pictures and notebook print them."""
 
 import csv
 import io
 import json
+import math
 import re
 
 import numpy as np
@@ -18,6 +19,7 @@ from tests.test_browser import chromium  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
 TEA = em.TEA(embedding=em.Embedding())
+NUMBERS = ("te", "p_value", "q_value", "lag")
 
 
 def chain(**how):
@@ -33,8 +35,8 @@ def states():
 
 EIGHT = {
     "one link": lambda: em.infer(em.simulate.var("a>b", n=300, seed=0), score=TEA),
-    "chain": lambda: em.infer(chain(), estimator="gaussian", max_lag=2),
-    "lags": lambda: em.infer(chain(lags={("a", "b"): 3, ("b", "c"): 2}), estimator="gaussian", max_lag=4),
+    "default": lambda: em.infer(chain()),
+    "lags": lambda: em.infer(chain(lags={("a", "b"): 3, ("b", "c"): 2})),
     "feedback": lambda: em.infer(
         em.simulate.var({"a": ["b"], "b": ["a"], "c": ["b"]}, n=500, seed=2), acyclic=False, score=TEA
     ),
@@ -72,16 +74,25 @@ def test_terminal_files_page_and_notebook_print_the_same(network, tmp_path, caps
     te = {(row.source, row.target): row.te for row in edges.itertuples()}
     write_results(network, tmp_path, ("network.json", "edges.csv", "report.html"))
     kept = json.loads((tmp_path / "network.json").read_text())["candidates"]
-    assert {(c["source"], c["target"]): c["te"] for c in kept if c["selected"]} == pytest.approx(te, rel=1e-12)
+    kept = {(c["source"], c["target"]): c for c in kept if c["selected"]}
     with (tmp_path / "edges.csv").open() as file:
-        assert {(r["source"], r["target"]): float(r["te"]) for r in csv.DictReader(file)} == pytest.approx(te)
+        saved = {(r["source"], r["target"]): r for r in csv.DictReader(file)}
     data = contents(network)
-    page = {(data["names"][i], data["names"][j]): value for i, j, value, *_ in data["links"]}
-    assert {edge: page[edge] for edge in te} == pytest.approx(te, rel=1e-8)
+    page = {(data["names"][i], data["names"][j]): values for i, j, *values in data["links"]}
     show.network(network)
     out = capsys.readouterr().out
-    for (source, target), value in te.items():
-        assert re.search(rf"^{source} +{target} +{re.escape(f'{value:.4g}')}\b", out, re.M), (out, value)
+    assert set(kept) == set(saved) == set(te)
+    for row in edges.itertuples():
+        ends, numbers = (row.source, row.target), (row.te, row.p_value, row.q_value, row.lag)
+        assert tuple(kept[ends][name] for name in NUMBERS) == pytest.approx(numbers, rel=1e-12)
+        assert tuple(float(saved[ends][name]) for name in NUMBERS) == pytest.approx(numbers, rel=1e-12)
+        written, p_value, q_value, lags, selected, _, effect, lag, *_ = page[ends]
+        assert (written, p_value, q_value, lag) == pytest.approx(numbers, rel=1e-8)
+        assert (tuple(lags), selected) == (tuple(row.lags), 1)
+        assert math.isnan(row.effect) if effect is None else effect == pytest.approx(row.effect, rel=1e-4)
+        digits = " +".join(re.escape(f"{value:.4g}") for value in numbers[:3])
+        listed = re.escape(", ".join(f"{lag:g}" for lag in row.lags))
+        assert re.search(rf"^{row.source} +{row.target} +{digits} +{listed}$", out, re.M), (out, numbers)
     notebook = network._repr_html_()
     for value in te.values():
         assert f'class="number">{value:.3g}</td>' in notebook
@@ -99,8 +110,15 @@ def test_evidence_and_pictures_draw_the_same(network):
         return
     for row in network.edges.itertuples():
         about = network.explain(row.source, row.target)
-        assert about.te == row.te
-        assert f"tells {row.te:.3g} nats" in about.sentence
+        assert (about.te, about.p_value, about.q_value, about.lag) == (row.te, row.p_value, row.q_value, row.lag)
+        if network.options["score"]["type"] == "LinkTest":
+            given = [name for name in network.parents[row.target] if name != row.source]
+            profile = em.lag_profile(network.series, row.source, row.target, given=given)
+            assert (profile.value, profile.p_value) == (row.te, row.p_value)
+            drawn = profile.plot(ax=Figure().subplots())
+            assert f"p = {row.p_value:.2g} (lag {row.lag}; the choice" in drawn.get_title("left")
+            assert "each lag alone" in drawn.get_ylabel()  # another measure, and named so
+        assert f"({row.te:.3g} nats" in about.sentence
         null = about.plot(ax=Figure(figsize=(9, 7)).subplots()).axes[0].child_axes[2]
         assert row.te in [line.get_xdata()[0] for line in null.lines]
     if any(kind == "text" for kind in network.series.kinds):
@@ -122,11 +140,21 @@ def test_table_panel_tooltip_and_saved_rows_are_the_same(network, chromium, tmp_
     for row in network.edges.itertuples():
         i, j = network.names.index(row.source), network.names.index(row.target)
         line = page.locator(f'tr[data-link="{i} {j}"]')
-        assert line.locator("td").nth(2).inner_text() == shown(row.te, 3)
+        cells = line.locator("td").all_inner_texts()
+        assert cells[2:5] == [shown(value, 3) for value in (row.te, row.p_value, row.q_value)]
+        assert cells[5] == ", ".join(f"{lag:g}" for lag in row.lags)
         line.hover()
-        assert f"{shown(row.te, 4)} " in page.locator("#tip").inner_text()
+        tip = page.locator("#tip").inner_text().split("\n")
+        assert f"{shown(row.te, 4)} " in " ".join(tip)
+        assert [tip[tip.index(name) + 1] for name in ("p", "q")] == [shown(row.p_value, 3), shown(row.q_value, 3)]
         line.click()
-        assert shown(row.te, 4) in page.locator("#panel dd").first.inner_text()
+        panel = page.locator("#panel dd").all_inner_texts()
+        assert shown(row.te, 4) in panel[0]
+        assert panel[1:3] == [shown(row.p_value, 3), shown(row.q_value, 3)]
         page.keyboard.press("Escape")
-        assert float(rows[row.source, row.target]["te"]) == pytest.approx(row.te, rel=1e-8)
+        saved = rows[row.source, row.target]
+        assert [float(saved[name]) for name in NUMBERS[:3]] == pytest.approx(
+            [row.te, row.p_value, row.q_value], rel=1e-8
+        )
+        assert saved["lags"] == " ".join(f"{lag:g}" for lag in row.lags)
     page.close()

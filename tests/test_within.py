@@ -9,7 +9,7 @@ import pytest
 import enmesh as em
 from enmesh.embedding.lagged import Lagged
 from enmesh.links.samples import Samples
-from enmesh.within import changes, families, pairs, shape
+from enmesh.within import changes, families, orient, pairs, shape
 from enmesh.within.hidden import fragile, robustness, strongest_observed
 from tests import naive
 
@@ -136,6 +136,37 @@ def test_a_collider_is_oriented_and_a_chain_of_gaussian_noise_by_lagged_parents(
     edges = net.edges.set_index(["source", "target"])
     assert edges.loc[("x1", "x2"), "lags"] == (0,)
     assert net.within.reason.str.contains("nats").all()
+
+
+@pytest.mark.parametrize(("gain", "there"), [(2.0, False), (4.5, True)])
+def test_an_edge_stays_if_its_absence_scores_less_by_three_nats(gain, there):
+    """Two nodes whose correlation is made so that the edge is worth a given gain by BIC."""
+    n = 801
+    x, e = np.random.default_rng(7).normal(size=(2, n))
+    left = slice(1, None)  # the first sample is not predicted
+    x[left] -= x[left].mean()
+    e[left] -= e[left].mean() + x[left] * (e[left] @ x[left]) / (x[left] @ x[left])
+    x, e = x / x[left].std(), e / e[left].std()
+    r = np.sqrt(-np.expm1(-(2 * gain + np.log(n - 1)) / (n - 1)))
+    series = em.Series(np.column_stack([x, r * x + np.sqrt(1 - r**2) * e])).in_order()
+    samples = Samples.of(series, 1)
+    part = orient._Part(samples, [[], []], [0, 0], {0: {1}, 1: {0}}, frozenset())
+    assert any(part.best.parents) == there
+
+
+def test_dense_graphs_are_bounded(monkeypatch):
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(300, 6)) + rng.exponential(size=(300, 1))
+    sizes = []
+    test = orient.Contemporary.test
+    monkeypatch.setattr(orient.Contemporary, "test", lambda *args: (sizes.append(len(args[3])), test(*args))[1])
+    monkeypatch.setattr(orient, "BUDGET", 150)
+    monkeypatch.setattr(orient, "PROVEN", 3)
+    net = em.infer(em.Series(x), max_lag=1, within_sample=True)
+    assert set(sizes) == {1}
+    assert "that was found" in {what: why for what, _, why in net.choices}["within_sample"]
+    now = [(r.source, r.target) for r in net.edges.itertuples() if 0 in r.lags]
+    assert max([sum(target == node for _, target in now) for node in net.names]) <= 2
 
 
 def test_two_gaussian_nodes_without_memory_are_not_oriented():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.draw import answer
 from enmesh.draw.shown import Shown
 from enmesh.draw.subject import Network
 from enmesh.embedding import Blocks, Lagged
@@ -91,9 +92,9 @@ class Explanation(Shown):
         return f"Explanation({self.source} > {self.target}: {self.sentence})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data with a few digits, as `Network.evidence` and the page hold it; without surrogate values."""
-        kept = [f.name for f in fields(self) if f.name != "null" or self.by_formula]
-        return {name: plain(getattr(self, name), 4) for name in kept}
+        """Return plain data, as `Network.evidence` and the page hold it: arrays of few digits, no surrogate values."""
+        kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "null" or self.by_formula}
+        return {name: plain(one, 4 if isinstance(one, np.ndarray) else None) for name, one in kept.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], null: Sequence[float] = ()) -> "Explanation":
@@ -153,7 +154,7 @@ class Explainer:
             times=np.array([float(rows[piece].mean()) for piece in pieces]),
             local=np.array([local[piece].mean() for piece in pieces]), **about,
         )  # fmt: skip
-        return replace(made, sentence=in_words(made, series.dt))
+        return replace(made, sentence=in_words(made, self.network))
 
 
 def _shape(series: Series, blocks: Blocks, ends: Ends, lag: int) -> dict[str, Any]:
@@ -329,22 +330,19 @@ def long_run_variance(local: np.ndarray, starts: np.ndarray) -> float:
     return max(total, 0.0) / n
 
 
-def in_words(about: Explanation, dt: float = 1.0) -> str:
-    """Say what a link means, in a sentence or two."""
-    source, target, lag = about.source, about.target, about.lag
-    others = f" and {', '.join(about.given)}" if about.given else ""
-    when = f"{lag} sample{'s' * (lag > 1)}" + (f" ({lag * dt:.4g} units of time)" if dt != 1 else "")
-    when = f"{when} earlier" if lag else "in the same sample"
-    text = f"Knowing {source} {when} tells {about.te:.3g} nats more about {target} than its own past{others}"
-    if math.isfinite(about.low):
-        text += f" (95 % limits {about.low:.3g} to {about.high:.3g})"
-    chance = f"of {about.p_value:.2g}" if about.p_value > 0 else "below 1e-300"
-    known = math.isfinite(about.p_value)
-    text += f"; without the link that much or more has a probability {chance}." if known else "."
+def in_words(about: Explanation, network: Network) -> str:
+    """Say what a link means, in two or three sentences."""
+    source, target = about.source, about.target
+    when = f"{answer.later(network, about.lag)} later" if about.lag else "within the same sample"
+    interval = f", 95 % interval {about.low:.3g} to {about.high:.3g}" if math.isfinite(about.low) else ""
+    others = f" and of {', '.join(about.given)}" if about.given else ""
+    size = f"{about.te:.3g} nats{interval}"
+    said = [f"{source} helps predict {target} {when} ({size}), beyond the past of {target}{others}."]
+    if math.isfinite(about.p_value):
+        said.append(f"p = {about.p_value:.2g}." if about.p_value > 0 else "p < 1e-300.")
     if math.isfinite(about.effect):
-        way, size = "up" if about.effect > 0 else "down", f"{abs(about.effect):.2g}"
-        moved = f"moves {target} {way} by {size} of its own, on average"
-        known = len(about.curve) >= 3 and np.ptp(about.curve[:, 1]) > 0
-        bends = known and np.corrcoef(about.curve.T)[0, 1] ** 2 < 2 / 3  # a third is not on a straight line
-        text += f" One standard deviation more of {source} {moved}{'; this effect is not linear' * bool(bends)}."
-    return text
+        size, sign = f"{abs(about.effect):.2g} standard deviations", answer.effect_sign(vars(about))
+        way = {"up": "raises", "down": "lowers"}.get(sign, "moves")
+        unsure = {"curved": "; the dependence is curved", "": "; its sign is not sure"}.get(sign, "")
+        said.append(f"One standard deviation more of {source} {way} {target} by {size}, on average{unsure}.")
+    return " ".join(said)

@@ -85,7 +85,9 @@ def network(found: Network, files: Sequence[Path] = (), truth: Mapping[str, Sequ
     for sentence in answer.sentences(found):
         say(f"  {sentence}")
     if len(shown) or found.removed:
-        say(" ".join([f"How sure: {answer.surety(found)}.", *answer.certainty(found)]))
+        say(f"How sure: {answer.surety(found)}.")
+        for line in answer.certainty(found):
+            say(f"  {line}")
     if len(shown):
         table([*map(str, shown)], shown.itertuples(index=False))
     if truth is not None:

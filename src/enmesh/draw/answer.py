@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.draw.cautions import plan, repeated
-from enmesh.draw.subject import LEVEL, Network
+from enmesh.draw.subject import LEVEL, Network, all_tests
 from enmesh.errors import InputError, first_few
 from enmesh.late import lazy_import
 
@@ -62,7 +62,7 @@ def later(network: Network, lag: float) -> str:
         return samples
     value, name = lag * float(step[1]), step[2]
     if not name:
-        return f"{samples} ({value:.4g} time units)"
+        return f"{samples} ({value:.4g} {_plural('time unit', value)})"
     return in_units(value, name)
 
 
@@ -82,7 +82,7 @@ def in_units(value: float, name: str) -> str:
 
 
 def _plural(name: str, value: float) -> str:
-    return f"{name}s" if name in (*PLURAL, "unit") and value != 1 else name
+    return f"{name}s" if name in (*PLURAL, "unit", "time unit") and value != 1 else name
 
 
 def sentences(network: Network) -> list[str]:
@@ -105,7 +105,7 @@ def link_sentence(network: Network, row: Mapping[str, Any]) -> str:
     about = network.evidence.get(f"{source}>{target}") or {}
     limits = ""
     if about.get("low") is not None and about.get("high") is not None:
-        limits = f" (95 % interval {about['low']:.2g} to {about['high']:.2g})"
+        limits = f" (95 % interval {about['low']:.3g} to {about['high']:.3g})"
     return f"{source} {drives} {target} after {later(network, row['lag'])}: {row['te']:.3g} {unit(network)}{limits}."
 
 
@@ -125,7 +125,7 @@ def _nothing(network: Network) -> list[str]:
         return ["A link needs two nodes."]
     said = ["No node was found to drive another; that is no proof that none does."]
     said += filter(None, [reach(network)])
-    tested = [c for c in network.candidates if math.isfinite(c.p_value)]
+    tested = [c for c in all_tests(network) if math.isfinite(c.p_value)]
     if tested:
         near = min(tested, key=lambda c: (c.p_value, c.source, c.target))
         p = f"{near.p_value:.2g}"
@@ -208,17 +208,33 @@ def following(network: Network) -> tuple[str, str]:
         return steps[0].advice, steps[0].command
     if network.removed:
         return "Allow feedback, and compare.", repeated(network, "--allow-cycles", "acyclic=False")
+    if "events" in network.provenance:
+        return _more_surrogates(network)
     if not len(network):
         longest = 2 * max([5, *(max(c.lags) for c in network.candidates)])
-        if "events" in network.provenance or not network.candidates:
+        if not network.candidates:
             return "", ""
         return "Look at longer lags, or record more samples.", repeated(
             network, f"--max-lag {longest:g}", f"max_lag={longest:g}"
         )
-    if not network.stability and "events" not in network.provenance:
+    if not network.stability:
         again = repeated(network, "--bootstrap 100", "bootstrap=100")
         return "Test whether each link is found again in halves of the data.", again
     return "", ""
+
+
+def _more_surrogates(network: Network) -> tuple[str, str]:
+    """Return the next step for events: more surrogates for the least sure link, or else for the nearest to one."""
+    tested = [c for c in network.candidates if math.isfinite(c.p_value)]
+    links = [c for c in tested if c.selected]
+    if not tested:
+        return "", ""
+    way = (max if links else min)(links or tested, key=lambda c: (c.p_value, -c.te))
+    given = [name for name in network.parents[way.target] if name != way.source]
+    more = f", given={given!r}" if given else ""
+    what = "least sure link" if links else "pair that is nearest to a link"
+    ask = f"em.significance(events, {way.source!r}, {way.target!r}{more}, n_surrogates=999)"
+    return f"Test the {what}, {way.source} → {way.target}, with more surrogates.", ask
 
 
 def effect_sign(about: Mapping[str, Any] | None) -> str:
@@ -226,12 +242,12 @@ def effect_sign(about: Mapping[str, Any] | None) -> str:
 
     ``about`` is what `Network.evidence` holds of a link.
     """
-    if not about or about.get("effect") is None:
+    if not about or not math.isfinite(about.get("effect") or math.nan):
         return ""
     if _is_curved(about):
         return "curved"
-    error = about.get("effect_error")
-    if error is None or abs(about["effect"]) < ERRORS * error:
+    error = about.get("effect_error") or math.nan
+    if not abs(about["effect"]) >= ERRORS * error:
         return ""
     return "up" if about["effect"] > 0 else "down"
 

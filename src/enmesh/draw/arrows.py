@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby, permutations
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from matplotlib.transforms import Affine2D
 from enmesh.draw.answer import effect_sign
 from enmesh.draw.labels import key
 from enmesh.draw.layout import Layout, around
-from enmesh.draw.shapes import CORNER, THICK, THIN, Edge, along_line, edges_of, headed, sampled, walked
+from enmesh.draw.shapes import CORNER, THICK, THIN, Edge, edges_of, headed, sampled
 from enmesh.draw.style import USUAL_SHARE, FittedText, Theme, caption, colour_bar, fitted
 from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
 from enmesh.draw.tags import SIZE, tag_size
@@ -30,6 +31,7 @@ KEY_SIZE = 7  # points of the key under the drawing
 MOST_HALOS = 60  # links up to which intervals are drawn
 PALEST = 0.2  # opacity of an arrow that was never found again
 MOST_PARTS = 4  # lags, or runs of them, written at an arrow
+CURVED = "∿"
 INCH = 0.26  # of a new figure, per unit
 LEAST = (13.0, 2.2)  # units shown across and up, so that two or three nodes are not drawn huge
 COLOURS = {  # what the colour of an arrow can say, and the scale of colours for it
@@ -99,10 +101,12 @@ def usual_lags(links: Links) -> tuple[float, ...]:
     return found if count > 1 and 2 * count > len(links) else () if found != (1,) or count < len(links) else found
 
 
-def lag_tags(links: Links) -> dict[Edge, str]:
-    """Return the lags to write on the arrows: of all that have not the usual ones."""
+def tags_of(links: Links, signs: Mapping[Edge, str] = MappingProxyType({})) -> dict[Edge, str]:
+    """Return what is written on the arrows: lags that are not the usual ones, and a wave where a link is curved."""
     usual = usual_lags(links)
-    return {edge: lag_text(lags_of(link)) for edge, link in links.items() if lags_of(link) != usual}
+    lags = {edge: lag_text(lags_of(link)) for edge, link in links.items() if lags_of(link) != usual}
+    waves = {edge: CURVED for edge in links if signs.get(edge) == "curved"}
+    return {edge: " ".join(filter(None, (lags.get(edge), waves.get(edge)))) for edge in sorted(lags | waves)}
 
 
 class Scale:
@@ -127,8 +131,8 @@ class Scale:
         self.signs = signs or {}
         self.strongest = max((link.te for link in links.values() if link.te > 0), default=1.0)  # the thickest
 
-    def _unsigned(self) -> bool:
-        return any(self.signs.get(edge, "") not in ("up", "down") for edge in self.links)
+    def _signed(self) -> set[Edge]:
+        return {edge for edge in self.links if self.signs.get(edge) in ("up", "down")}
 
     def width(self, te: float) -> float:
         """Return the width of an arrow, in units of the drawing."""
@@ -142,9 +146,10 @@ class Scale:
             return self.theme.neutral
         return self.colours.to_rgba(value) if math.isfinite(value) else self.theme.faint
 
-    def halo(self, ax: Axes, path: np.ndarray, high: float) -> None:
-        """Draw a pale band as wide as an arrow at the upper limit of its interval would be."""
-        line = {"lw": self.width(min(high, 2 * self.strongest)) * self.points, "capstyle": "butt", "zorder": 1}
+    def halo(self, ax: Axes, path: np.ndarray, link: Candidate, low: float, high: float) -> None:
+        """Draw a pale band around an arrow, as wide as its interval on the scale of widths."""
+        reach = (self.thick - THIN) * (min(high, 2 * self.strongest) - max(low, 0.0)) / self.strongest
+        line = {"lw": (self.width(link.te) + reach) * self.points, "capstyle": "butt", "zorder": 1}
         shaft, _ = headed(sampled(path), self.thick)
         patch = PathPatch(Path(shaft), fc="none", ec=self.theme.null, alpha=0.8, in_layout=False, **line)
         patch.set_gid("halo")
@@ -163,10 +168,6 @@ class Scale:
         line = {"lw": width * self.points, "ls": style, "capstyle": "butt", "joinstyle": "round", "gid": gid}
         ax.add_artist(PathPatch(Path(shaft), fc="none", **line, **common))
         ax.add_artist(Polygon(head, fc=inside, lw=0.9, **common))
-        if sign == "curved":
-            x, y = along_line(shaft, [0.3 * walked(shaft)[-1]])[0]
-            wave: dict[str, Any] = {"unit": 0.9, "room": 1.0, "color": colour, "zorder": 2.5, "transform": ax.transData}
-            ax.add_artist(FittedText(x, y + width / 2 + 0.3, "∿", **wave))
 
     def draw_key(self, ax: Axes, more: str) -> None:
         """Say above and below the picture how to read it; ``more`` is said too."""
@@ -175,7 +176,7 @@ class Scale:
             return
         doubtful = any(not link.q_value <= LEVEL for link in self.links.values())
         dashed = f"dashed: doubtful (q above {LEVEL})" if doubtful else ""
-        grey = "grey: sign not sure" if self.name == "effect" and self._unsigned() else ""
+        grey = "grey: sign not sure" if self.name == "effect" and len(self._signed()) < len(self.links) else ""
         caption(ax, "; ".join(filter(None, ["width: transfer entropy", grey, dashed, more])), self.theme)
         shares, faint = (0.25, 0.5, 1.0), self.theme.faint
         widths = [self.points * (THIN + (self.thick - THIN) * share) for share in shares]
@@ -187,9 +188,14 @@ class Scale:
             frameon=False, fontsize=8, handlelength=1.6, labelcolor=self.theme.text, columnspacing=1.2,
             borderaxespad=0, borderpad=0.2,
         )  # fmt: skip
+        if self.name == "effect" and not self._signed():
+            return
         bar = colour_bar(ax, self.colours, COLOURS[self.name][0], self.theme, below=True)
-        bar.locator = MaxNLocator(5, integer=self.name == "lag")
-        bar.update_ticks()
+        if self.name == "effect":
+            bar.set_ticks([-1, 0, 1], labels=["−1", "0", "1"])
+        else:
+            bar.locator = MaxNLocator(5, integer=self.name == "lag")
+            bar.update_ticks()
 
 
 def thickest(count: int, circle: bool) -> float:
@@ -222,7 +228,7 @@ def draw_network(ax: Axes, drawing: Layout, network: Network, theme: Theme, colo
     for (i, j), link in sorted(links.items()):
         alpha = PALEST + (1 - PALEST) * shares.get((i, j), 1.0)
         if (i, j) in spans:
-            scale.halo(ax, drawing.paths[i, j], spans[i, j][1])
+            scale.halo(ax, drawing.paths[i, j], link, *spans[i, j])
         scale.draw(ax, drawing.paths[i, j], link, gid=f"link-{i}-{j}", alpha=alpha, sign=signs.get((i, j), ""))
     _ghosts(ax, drawing, network, theme, scale.points)
     written: dict[str, Any] = {"color": theme.text, "transform": ax.transData}

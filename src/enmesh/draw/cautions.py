@@ -13,6 +13,7 @@ from enmesh.draw.subject import Network
 from enmesh.errors import InputError
 
 MOST_NODES = 200  # up to which the cautions after the first step are computed
+LONGEST_KIND = 28  # characters of the words before the colon of a caution
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,29 +27,38 @@ class Step:
     command: str = ""
     removes: int | None = None  # cautions that are gone after the command, where that was computed
 
+    @property
+    def kind(self) -> str:
+        """What the caution is about, in a few words: those before its colon, or else what to do."""
+        kind, colon, _ = self.message.partition(":")
+        if colon and len(kind) <= LONGEST_KIND:
+            return kind
+        return self.advice.rstrip(".").lower() or " ".join(self.message.split()[:6]) + " …"
 
-# Remedies in the order in which they are to be tried: how a message names one, what to do, and the words for it in the
-# shell and in Python; {0} is what the message says, {nodes} the nodes that it names, {other} the first of them.
+
+# Remedies in the order in which they are to be tried, wrong values first, since they make other cautions: how a message
+# names one, what to do, and the words for it in the shell and in Python; {0} is what the message says, {nodes} are the
+# nodes that it names, {other} is the last of them.
 REMEDIES = (
-    (r"^within one sample:", "Orient what acts within one sample, or sample faster.", "--within-sample",
-     "em.infer(series, within_sample=True)"),
-    (r"^coarse sampling:", "Record with a smaller step, if you can.", "", ""),
-    (r"na='([^']*)'", "Read {0} as a missing value.", "--na {0}", "em.infer(em.read(FILE, na=['{0}']))"),
+    (r"na='([^']*)'", "Read {0} as a missing value.", "--na {0}", "em.infer(em.read({file}, na=['{0}']))"),
+    (r"series\.mask\(", "Look at the odd samples of {nodes}, and mask them.", "--mask FROM:TO",
+     "em.infer(series.mask(ROWS))"),
     (r"^synchronis", "Leave out {other}: it repeats another node.", "", "em.infer(series.select(KEPT))"),
     (r"series\.detrend\(\)", "Remove the trend of {nodes}.", "--detrend", "em.infer(series.detrend())"),
     (r"series\.deseason\(period=(\d+)\)", "Remove the common period of {0} samples.", "--season {0}",
      "em.infer(series.deseason({0}))"),
     (r"series\.difference\(\)", "Take differences: {nodes} may not be stationary.", "--difference",
      "em.infer(series.difference())"),
-    (r"series\.mask\(", "Look at the odd samples of {nodes}, and mask them.", "--mask FROM:TO",
-     "em.infer(series.mask(ROWS))"),
+    (r"^within one sample:", "Orient the links within one sample, or record faster.", "--within-sample",
+     "em.infer(series, within_sample=True)"),
+    (r"^coarse sampling:", "Record with a smaller step, if you can.", "", ""),
     (r"at lag (\d+), the largest", "Look at longer lags.", "--max-lag {double}", "em.infer(series, max_lag={double})"),
     (r"raise max_parents", "Allow more parents of a node.", "--max-parents MORE", "em.infer(series, max_parents=MORE)"),
     (r"allow cycles", "Allow feedback.", "--allow-cycles", "em.infer(series, acyclic=False)"),
     (r"^no direction within one sample:", "Say which of two nodes comes first, if you know.", "",
      "em.infer(series, within_sample=True, tiers=[[FIRST], [SECOND]])"),
     (r"^links change", "Infer one network for each part between changes.", "enmesh regimes", "em.regimes(series)"),
-    (r"parts of the record", "Look at the links over time.", "", "em.windows(series, width=WIDTH, step=STEP)"),
+    (r"parts of the record", "Look at the links over time.", "", "em.windows(series, width={width}, step={step})"),
 )  # fmt: skip
 PREPARED: dict[str, Callable[..., Any]] = {
     "--detrend": lambda series, _: series.detrend(),
@@ -87,6 +97,10 @@ def _step(network: Network, message: str) -> Step:
         if not (found := re.search(pattern, message)):
             continue
         words = {"nodes": _few(nodes) or "the nodes", "other": nodes[-1] if nodes else "one"}
+        known = network.provenance
+        shortest = min(known.get("lengths") or [known.get("samples") or 0])  # of the trials
+        words |= {"width": f"{shortest // 8 or 'WIDTH'}", "step": f"{shortest // 32 or 'STEP'}"}
+        words["file"] = repr(known["file"]) if known.get("file") else "FILE"
         words["double"] = str(2 * int(found[1])) if "lag" in pattern and found.groups() else ""
         told, typed, code = (part.format(*found.groups(), **words) for part in (advice, flag, python))
         kept = [name for name in network.names if name != words["other"]]

@@ -5,12 +5,13 @@ side. Labels point outward, so that an arrow, which stays inside the circle, mee
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import networkx as nx
 import numpy as np
 
-from enmesh.draw.shapes import APART, CORNER, Edge, Placed, inset
+from enmesh.draw.shapes import APART, Edge, Placed, between, inset
 
 Graph: TypeAlias = "nx.DiGraph[int]"
 
@@ -71,27 +72,14 @@ def ring(graph: Graph, nodes: Sequence[int], sizes: np.ndarray, tall: bool, spre
     reach, apart = (sizes[:, None] + sizes) / 2 + rooms, np.abs(around[:, None] - around) + 1e-9
     scale = (reach / apart).min(2)[~np.eye(len(nodes), dtype=bool)].max()
     centres = spread * scale * around
-    paths = {}
+    placed, paths = Placed(centres=centres, sizes=sizes, turns=np.zeros(len(nodes)), paths={}), {}
     for i, j in sorted(graph.edges):
         a, b = place[i], place[j]
         along = centres[b] - centres[a]
         aside = np.array([along[1], -along[0]]) / np.hypot(*along)
         over = (centres[a] + centres[b]) / 2 + FEEDBACK * graph.has_edge(j, i) * aside
-        paths[i, j] = _from_box_to_box(centres[[a, b]], sizes[[a, b]], over)
-    return Placed(centres=centres, sizes=sizes, turns=np.zeros(len(nodes)), paths=paths)
-
-
-def _from_box_to_box(centres: np.ndarray, sizes: np.ndarray, over: np.ndarray) -> np.ndarray:
-    """Return the part outside two rounded boxes of the quadratic curve between their centres towards ``over``."""
-    t = np.linspace(0, 1, 2001)[:, None]
-    points = (1 - t) ** 2 * centres[0] + 2 * t * (1 - t) * over + t**2 * centres[1]
-    beyond = np.maximum(np.abs(points[:, None] - centres) - np.maximum(sizes / 2 - CORNER, 0), 0)
-    outside = np.flatnonzero((np.hypot(*beyond.T) >= CORNER + APART).all(0))
-    (start,), (end,) = t[outside[[0, -1]]]
-    middle = (start * (1 - end) + end * (1 - start)) * over
-    middle += (1 - start) * (1 - end) * centres[0] + start * end * centres[1]
-    first, last = points[outside[[0, -1]]]
-    return np.array([first, (first + 2 * middle) / 3, (last + 2 * middle) / 3, last])  # as a cubic one
+        paths[i, j] = between(placed, a, b, over)
+    return replace(placed, paths=paths)
 
 
 def _near_each_other(groups: list[list[int]], graph: "nx.Graph[int]") -> list[list[int]]:

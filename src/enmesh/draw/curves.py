@@ -37,7 +37,6 @@ def lag_profile(profile: Result, **where: Any) -> Axes:
             ax.axhline(profile.value, color=theme.mark, lw=1.2, ls="--", label=together, zorder=2)
         ax.set(xlabel="lag (samples)", ylabel="transfer entropy, each lag alone (nats)")
         ax.locator_params(axis="x", integer=True)
-        ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize=8, labelcolor=theme.text)
         given = f" given {', '.join(profile.given)}" if profile.given else ""
         tested = f"lag{'s' * (len(profile.tested) > 1)} {', '.join(map(str, profile.tested))}"
@@ -156,7 +155,6 @@ def regimes(found: Result, **where: Any) -> Axes:
         if pairs:
             ax.legend(fontsize=7, frameon=False, ncols=2)
         ax.set(xlabel="sample" if found.dt == 1 else "time", ylabel="sum (standard deviations)")
-        ax.spines[["top", "right"]].set_visible(False)
         what = "links that change" if pairs else "no link changes"
         caption(ax, f"{what}; others leave the dashed lines in at most 5 %; vertical: change points", theme)
     return ax
@@ -189,7 +187,6 @@ def explanation(about: Result, **where: Any) -> Any:
         local.plot(about.times, about.local, color=theme.ramp[1], lw=1.2)
         local.set(xlabel="sample", ylabel="local transfer entropy (nats)")
         for panel in found:
-            panel.spines[["top", "right"]].set_visible(False)
             panel.tick_params(labelsize=8)
             for part in (panel.xaxis.label, panel.yaxis.label):
                 part.set(fontsize=8, parse_math=False)
@@ -210,7 +207,6 @@ def raster(names: Sequence[str], times: Sequence[ArrayLike], start: float, stop:
         ax.eventplot([np.asarray(t) for t in times], colors=theme.ramp[1], linelengths=0.7, linewidths=0.9)
         ax.set_yticks(range(len(names)), short(names, 24), fontsize=8)
         ax.set(xlim=(start, stop), ylim=(len(names) - 0.4, -0.6), xlabel="time")
-        ax.spines[["top", "right"]].set_visible(False)
         caption(ax, f"events from {start:.4g} to {stop:.4g}", theme)
     return ax
 

@@ -7,7 +7,6 @@ nodes or links on a circle (`circle`). Nothing is random: the same network is al
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -16,7 +15,7 @@ from enmesh.draw.circle import Graph, on_circle, ring
 from enmesh.draw.labels import box, short, wrap
 from enmesh.draw.layered import in_layers
 from enmesh.draw.places import Places
-from enmesh.draw.shapes import HEAD, Edge, Placed, corners, passes, sampled
+from enmesh.draw.shapes import HEAD, Edge, Placed, between, corners, passes
 from enmesh.draw.tags import SEEN, tag_places, tag_size
 
 MANY = 60  # more nodes than this in one component go on a circle
@@ -26,7 +25,7 @@ LANES = 420  # so does a component whose layers hold more nodes and passing arro
 RING = 8  # a component with a cycle and up to this many nodes is tried as a ring
 LONGEST = 64.0  # a layered drawing longer than this, and thin, goes on a circle
 ROW_GAP, COLUMN_GAP = 0.9, 1.0  # between components
-BENDS, NEAR = (0.18, -0.18, 0.32, -0.32, 0.5, -0.5, 0.8, -0.8), 0.1  # of links that were left out
+BENDS = (0.18, -0.18, 0.32, -0.32, 0.5, -0.5, 0.8, -0.8)  # of arrows between places, and of links left out
 LINE_GAP, LEAST_LINE = 0.5, 14.0  # between single nodes, and the least length of a line of them
 SPREADS = (1.0, 1.25, 1.6, 2.1, 2.8)  # how much wider a drawing is made for the words at its arrows
 
@@ -132,28 +131,14 @@ def around(drawing: Layout, i: int, j: int, *, both: bool = True) -> np.ndarray:
     """Return a curve from box to box: the gentlest that passes no other box; where there are ``both`` ways, bent."""
     start, end = drawing.centres[i], drawing.centres[j]
     aside = np.array([end[1] - start[1], start[0] - end[0]])
-    others = [node for node in range(len(drawing.centres)) if node not in (i, j)]
     found: list[tuple[int, int, np.ndarray]] = []
     for rank, bend in enumerate(BENDS if both else (0.0, *BENDS)):
-        over = (start + end) / 2 + bend * aside
-        curve = sampled(np.array([start, (start + 2 * over) / 3, (end + 2 * over) / 3, end]), 80)
-        free = [all(not _inside(drawing, node, point) for node in (i, j)) for point in curve]
-        outer = curve[free] if sum(free) > 3 else curve[[20, 40, 60]]
-        met = sum(any(_inside(drawing, node, point) for point in outer[::4]) for node in others)
-        thirds: list[Any] = [outer[:1], *([a + (b - a) / 3, a + 2 * (b - a) / 3, b] for a, b in zip(outer, outer[1:]))]
-        found.append((met, rank, np.vstack(thirds)))
+        path = between(drawing, i, j, (start + end) / 2 + bend * aside)
+        met = len(crossed(replace(drawing, paths={(i, j): path}), range(len(drawing.centres))))
+        found.append((met, rank, path))
         if not met:
             break
     return min(found, key=lambda one: one[:2])[2]
-
-
-def _inside(drawing: Layout, node: int, point: np.ndarray) -> bool:
-    """Return whether a point lies in the box of a node, or nearly."""
-    turn = -drawing.turns[node]
-    x, y = point - drawing.centres[node]
-    across, up = x * np.cos(turn) - y * np.sin(turn), x * np.sin(turn) + y * np.cos(turn)
-    wide, tall = drawing.sizes[node] / 2 + NEAR
-    return bool(abs(across) < wide and abs(up) < tall)
 
 
 def graph_of(count: int, edges: Iterable[Edge]) -> Graph:

@@ -28,7 +28,6 @@ def _panels(ax: Axes, names: list[str], theme: Any) -> list[Axes]:
     for panel, name in zip(made, short(names, 24)):
         panel.set_ylabel(name, fontsize=8, parse_math=False)
         panel.tick_params(labelsize=8)
-        panel.spines[["top", "right"]].set_visible(False)
         panel.tick_params(labelbottom=panel is made[-1])
     return made
 
@@ -47,7 +46,6 @@ def effect(found: Result, **where: Any) -> Axes:
         ax.set(xlabel="samples after the change")
         ax.set_ylabel(f"change of {found.target}", parse_math=False)
         ax.locator_params(axis="x", integer=True)
-        ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize=8, labelcolor=theme.text)
         caption(ax, f"{found.sentence}\nBand: {found.confidence:.0%} interval", theme)
     return ax
@@ -105,7 +103,6 @@ def skill(found: Result, **where: Any) -> Axes:
         right.set_ylabel("observed share below", fontsize=8)
         for panel in (left, right):
             panel.tick_params(labelsize=8)
-            panel.spines[["top", "right"]].set_visible(False)
     return ax
 
 
@@ -127,7 +124,6 @@ def power(found: Result, **where: Any) -> Axes:
             else f"transfer entropy (nats), {found.samples:,} samples"
         )
         ax.set(xlabel=label, ylabel="probability to find the link", ylim=(0, 1.02))
-        ax.spines[["top", "right"]].set_visible(False)
         caption(ax, found.sentence, theme)
     return ax
 
@@ -142,7 +138,6 @@ def simulated_power(found: Result, **where: Any) -> Axes:
         ax.axhline(found.share, color=theme.faint, lw=0.8, ls="--")
         ax.set_xscale("log")
         ax.set(xlabel="samples", ylabel="share of recordings with the link", ylim=(0, 1.02))
-        ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False, fontsize=8, labelcolor=theme.text)
         caption(ax, f"{found.repetitions} simulated recordings of each length, level {found.level:g}", theme)
     return ax
@@ -161,7 +156,6 @@ def parts(found: Result, **where: Any) -> Axes:
         ax.set_yticks(range(len(atoms))[::-1], short(words, 60), fontsize=8, parse_math=False)
         ax.axvline(0, color=theme.faint, lw=0.8)
         ax.set(xlabel="nats", ylim=(-0.6, len(atoms) - 0.4))
-        ax.spines[["top", "right"]].set_visible(False)
         caption(ax, f"{found.sentence}\nLine: {found.confidence:.0%} limits; filled: p up to 0.05", theme)
     return ax
 

@@ -20,7 +20,7 @@ from enmesh.draw.layout import Layout, arrange, arrange_at, graph_of, scale_of
 from enmesh.draw.places import Places, places_of
 from enmesh.draw.shapes import chain, edges_of, passes
 from enmesh.draw.style import Theme, caption, coloured, draw_matrix, matrix_size, picture
-from enmesh.draw.subject import LEVEL, Candidate, Network
+from enmesh.draw.subject import LEVEL, Candidate, Network, all_tests
 from enmesh.errors import InputError, refuse_if
 
 STEP, ROW = 5.0, 2.2  # of a time-series graph: least room between two times, and between two nodes
@@ -70,18 +70,18 @@ def graph(
     links = arrows.links_of(network)
     drawing = _layout(network, circle)
     if places is not None:
-        drawing = arrange_at(network.names, links, places, words=arrows.lag_tags(links))
+        drawing = arrange_at(network.names, links, places, words=arrows.tags_of(links, arrows.signs_of(network)))
     lags, same = "", arrows.usual_lags(links)
     if same and same != (1,):
-        rest = " unless written" if drawing.words else ""
+        rest = " unless written" if arrows.tags_of(links) else ""
         lags = f"lag{'s' * (len(same) > 1)} of every link{rest}: {arrows.lag_text(same)} {arrows.lag_unit(network)}"
-    elif drawing.words:
+    elif arrows.tags_of(links):
         usual = "; 1 sample where none is written" if same else ""
         lags = f"at the arrows: lag in {arrows.lag_unit(network)}{usual}"
     told = {
         "pale: seldom found again in halves of the data": bool(arrows.shares_of(network)),
-        "pale band: 95 % interval": bool(arrows.spans_of(network)) and len(links) <= arrows.MOST_HALOS,
-        "∿: curved": "curved" in arrows.signs_of(network).values(),
+        "pale band: as wide as the 95 % interval": bool(arrows.spans_of(network)) and len(links) <= arrows.MOST_HALOS,
+        f"{arrows.CURVED}: curved": "curved" in arrows.signs_of(network).values(),
         "dotted: left out to avoid feedback": bool(network.removed),
         lags: bool(lags),
     }
@@ -122,7 +122,7 @@ def _layout(network: Network, circle: bool = False) -> Layout:
         return min(1.0, SHEET[0] / width, SHEET[1] / height)
 
     links = arrows.links_of(network)
-    words = arrows.lag_tags(links)
+    words = arrows.tags_of(links, arrows.signs_of(network))
     wide = arrange(network.names, links, circle=circle, words=words)
     if circle or shrunk(wide) == 1:
         return wide
@@ -196,7 +196,7 @@ def matrix(network: Network, colour: str, **where: Any) -> Axes:
     names = [network.names[node] for node in order]
     place = {name: i for i, name in enumerate(names)}
     te = np.full((len(names), len(names)), np.nan)
-    for tested in network.candidates:
+    for tested in all_tests(network):
         te[place[tested.source], place[tested.target]] = tested.te
     top = max(float(np.nanmax(te, initial=0.0)), 0.0) or 1.0
     with picture(matrix_size(names), **where) as (ax, theme):
@@ -237,7 +237,7 @@ def nulls(network: Network, colour: str, **where: Any) -> Axes:
             panel.tick_params(labelsize=6, length=2)
             panel.locator_params(axis="x", nbins=3)
             panel.margins(x=0.12)
-            panel.spines[["left", "right", "top"]].set_visible(False)
+            panel.spines["left"].set_visible(False)
         caption(ax, "bars: surrogates without the link; line: measured (transfer entropy in nats)", theme)
     return ax
 
@@ -288,7 +288,7 @@ def lags(network: Network, colour: str, **where: Any) -> Axes:
                 panel.spines[:].set_visible(False)
             else:
                 draw_lags(panel, found, te[i, j], chance[i, j], theme)
-                panel.spines[:].set(color=theme.mark if link else theme.empty, lw=1.6 if link else 0.8)
+                panel.spines[:].set(visible=True, color=theme.mark if link else theme.empty, lw=1.6 if link else 0.8)
         caption(ax, text, theme)
     return ax
 
@@ -329,7 +329,7 @@ def draw_intervals(ax: Axes, rows: Sequence[tuple[float, float, float, bool]], t
         ax.plot([value], [at], "o", mfc=theme.paper if hollow else colour, mec=colour, ms=6, zorder=3)
     ax.axvline(0, color=theme.faint, lw=0.8)
     ax.set_xlabel("transfer entropy (nats)")
-    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
 
 

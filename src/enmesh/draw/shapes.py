@@ -86,8 +86,28 @@ def chain(knots: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(points)
 
 
+def between(placed: Placed, i: int, j: int, over: np.ndarray) -> np.ndarray:
+    """Return the part outside two rounded boxes of the quadratic curve between their centres towards ``over``."""
+    (a, b), t = placed.centres[[i, j]], np.linspace(0, 1, 2001)[:, None]
+    points = (1 - t) ** 2 * a + 2 * t * (1 - t) * over + t**2 * b
+    outside = np.ones(len(points), bool)
+    for node in (i, j):
+        cos, sin = np.cos(placed.turns[node]), np.sin(placed.turns[node])
+        upright = (points - placed.centres[node]) @ np.array([[cos, -sin], [sin, cos]])
+        beyond = np.maximum(np.abs(upright) - np.maximum(placed.sizes[node] / 2 - CORNER, 0), 0)
+        outside &= np.hypot(*beyond.T) >= CORNER + APART
+    free = np.flatnonzero(outside) if outside.any() else np.array([1000])  # boxes that touch hide all of it
+    (start,), (end,) = t[free[[0, -1]]]
+    middle = (start * (1 - end) + end * (1 - start)) * over + (1 - start) * (1 - end) * a + start * end * b
+    first, last = points[free[[0, -1]]]
+    return np.array([first, (first + 2 * middle) / 3, (last + 2 * middle) / 3, last])  # as a cubic one
+
+
 def passes(path: np.ndarray, centre: np.ndarray, size: np.ndarray, turn: float) -> bool:
     """Return whether a path runs through a box."""
+    reach = float(np.hypot(*size)) / 2
+    if (centre + reach < path.min(0)).any() or (centre - reach > path.max(0)).any():
+        return False  # far off
     from matplotlib.path import Path
     from matplotlib.transforms import Affine2D, Bbox
 

@@ -96,6 +96,7 @@ def coloured(ax: Axes, theme: Theme) -> Axes:
     for part in (ax.xaxis.label, ax.yaxis.label, ax.title):
         part.set_color(theme.text)
     ax.spines[:].set_color(theme.faint)
+    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 

@@ -18,13 +18,14 @@ TAIL = 0.3  # length of the shaft that no words hide where it leaves its node
 MOST_HIDDEN = 0.5  # share of the shaft that words on it may hide
 BESIDE = 0.18  # between a shaft's middle and words beside it
 STEP = 0.1  # between the points at which an arrow is measured
+APART = 0.3  # between words side by side
 TOUCH = 0.1  # between words and an end, or the middle, of another arrow, at least
 PLACES = 47  # along an arrow
 
 
 def tag_size(text: str) -> tuple[float, float]:
     """Return the width and height of the words of an arrow."""
-    widths = {",": 0.5, " ": 0.5, "…": 1.5}
+    widths = {",": 0.5, " ": 0.5, "…": 1.5, "∿": 1.5}
     return PAD + CHARACTER * sum(widths.get(character, 1.0) for character in text), HEIGHT
 
 
@@ -52,7 +53,8 @@ def tag_places(
         at = shafts.clearest(edge, places, half, np.flatnonzero(hidden <= hidden.min() + 1e-9), alone)
         lost += float(hidden[at])
         spots[edge] = float(places[at, 0]), float(places[at, 1])
-        low, high = np.vstack([low, places[at] - half]), np.vstack([high, places[at] + half])
+        kept = half + np.array([APART, 0.0])  # two words side by side would read as one
+        low, high = np.vstack([low, places[at] - kept]), np.vstack([high, places[at] + kept])
     return spots, lost + shafts.hidden(low[first:], high[first:])
 
 

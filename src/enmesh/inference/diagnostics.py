@@ -39,24 +39,23 @@ SPIKE, STUCK = 20.0, 20  # robust standard deviations that make a spike, samples
 SENTENCES = {
     "synchronisation": "synchronised: correlation {numbers}, so that transfer entropy is near zero both "
     "ways and cannot show who drives; leave one out",
-    "autocorrelation": "slow: the autocorrelation stays above 1/e for {numbers} samples, so the record "
-    "carries as much information as about {worth:.0f} independent samples; permuted surrogates would mislead, "
-    "circular shifts do not",
-    "lasting": "possibly non-stationary: the autocorrelation stays above 1/e for {numbers} of {longest} "
-    "samples, so that unrelated nodes seem to depend on each other; take differences with series.difference()",
+    "autocorrelation": "slow: samples until the autocorrelation falls below 1/e: {numbers}; the record carries as much "
+    "information as about {worth:.0f} independent samples; permuted surrogates would mislead, circular shifts do not",
+    "lasting": "possibly non-stationary: samples, of {longest}, until the autocorrelation falls below 1/e: "
+    "{numbers}; unrelated nodes seem to depend on each other; take differences with series.difference()",
     "sentinel": "sentinels: {words} in {nodes} lies far from all other values and often stands for a "
     "missing one; read it so with na='{words}'",
-    "spike": "spikes: values up to {numbers} robust standard deviations from the median; a few such "
+    "spike": "spikes: distance from the median in robust standard deviations: {numbers}; a few such "
     "samples can make or hide a link: mask them with series.mask(rows), or use ranks",
-    "stuck": "stuck: the same value for {numbers} samples in a row; if a sensor failed there, mask them "
+    "stuck": "stuck: samples in a row with the same value: {numbers}; if a sensor failed there, mask them "
     "with series.mask(rows)",
-    "trend": "trend: a straight line over time rises or falls by {numbers} standard errors, so that "
+    "trend": "trend: rise or fall of a straight line over time, in standard errors: {numbers}; "
     "unrelated nodes seem to depend on each other; remove it with series.detrend()",
     "season": "season: {nodes} share a period of about {period} samples, so that unrelated nodes seem to "
     "depend on each other; if it comes from outside, remove it with series.deseason(period={period})",
-    "determinism": "nearly deterministic: the own past explains all but {numbers} of the variance; sources can "
-    "add little, and a long past hides them: try a smaller kappa or coarser sampling",
-    "halves": "the {what} differs between the first and the second half by {numbers} standard errors; one "
+    "determinism": "nearly deterministic: share of the variance that the own past leaves unexplained: {numbers}; "
+    "sources can add little, and a long past hides them: try a smaller kappa or coarser sampling",
+    "halves": "changing: the {what} differs between the first and the second half, in standard errors: {numbers}; one "
     "network may not hold throughout, look at parts of the record",
     "dimension": "{family} spans {size} dimensions, over {limit}: estimates by neighbours and kernels are "
     "unreliable there; lower kappa or max_parents, or use Gaussian",

@@ -238,10 +238,9 @@ class Network:
                 more = (test.effect, test.partner, robust, test.strongest, test.hidden)
             rows.append((*known, bool(known[4] <= LEVEL), share, *more))
         frame = pd.DataFrame(rows, columns=[*columns, "significant", "stability", "effect", "partner", *HIDDEN])
-        level, finite = (self.options.get("score") or {}).get("level", LEVEL), frame["robust"].notna()
-        te, p_values = frame.loc[finite, ["te", "p_value"]].to_numpy(float).T
-        frame["fragile"] = False
-        frame.loc[finite, "fragile"] = fragile(te, p_values, level)
+        level = (self.options.get("score") or {}).get("level", LEVEL)
+        values = np.array([(row[2], row[3], row[-3]) for row in rows], float).reshape(-1, 3)
+        frame["fragile"] = fragile(np.where(np.isfinite(values[:, 2]), values[:, 0], np.nan), values[:, 1], level)
         return frame.sort_values(["te", "source", "target"], ascending=[False, True, True], ignore_index=True)
 
     @property

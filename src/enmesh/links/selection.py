@@ -26,6 +26,7 @@ OWN = (1, 2, 3, 5)  # lengths of own pasts that are compared
 # Times the error below which a common period is known (chaos of few cycles follows one by chance). A variable that
 # raises the error by as much costs more than it says.
 TIMELY = 0.95
+MOST = 40  # lagged variables that are known at most, so that a run ends (a convention)
 PROMISING = 4  # of each rung, lagged variables that are looked at exactly in a step
 FULL = 5e6  # products of pairs, lags and samples up to which all rungs are asked of sources that were not selected
 
@@ -60,7 +61,7 @@ def selected(
     sources, (length, clock) = sorted(candidates), own_past(samples, target, always)
     paths = [_grown(samples, target, sources, level, always, own, clock, most) for own in sorted({1, length})]
     known, full = min(paths, key=lambda path: path[0].error)
-    while True:
+    while len(known.variables) < MOST:
         pair = acting_together(known, sources, level)
         if {*pair} <= {*known.variables}:
             break
@@ -102,7 +103,7 @@ def _grown(
     """Add the most promising lagged variable of a source as long as one passes; then of the own past too."""
     known, full = Known.of(samples, target, [*_own(target, own), *always], clock), False
     for among in (sources, [*sources, target]):
-        while True:
+        while len(known.variables) < MOST:
             found = promising(known, among)
             if not found:
                 break

@@ -396,7 +396,9 @@ def plan(
     refuse_if(te is None and samples is None, "give te= (nats), samples=, or both")
     states, own_past = whole("states", states, 0), whole("own_past", own_past, 0)
     others, test = [states] * whole("parents", parents, 0), test or ("counting" if states else "default")
-    refuse_if(states and test != "counting", f"states= goes with test='counting', not with {test!r}")
+    refuse_if(
+        states and test != "counting", f"states= goes with test='counting', not with {test!r}; leave one of them out"
+    )
     asked = {"samples": None if samples is None else whole("samples", samples, 3), "nodes": nodes}
     return _Usual.of(test, nodes, level, max_lag, memory).power(
         own_past, {("a", "b"): (states, others, states)}, te, share, **asked

@@ -133,17 +133,7 @@ def regimes(
     Ploberger, W. and Krämer, W. (1992). The CUSUM test with OLS residuals. Econometrica 60, 271.
     """
     series = Series.of(series)
-    if not (isinstance(level, Real) and 0 < level < 1):
-        raise InputError(f"level={level!r} is not possible; give an error rate such as 0.05")
-    if len(series.trials) > 1:
-        raise InputError(
-            f"regimes takes one trial, not {len(series.trials)}; use windows(series, width, step), which shows what "
-            "changes within trials"
-        )
-    samples = sum(series.lengths)
-    least = shortest_of(samples) if shortest is None else whole("shortest", shortest, 40)
-    if samples < 2 * least:
-        raise InputError(f"{samples} samples are too few for two regimes of {least}; give a smaller shortest=")
+    samples, least = _asked(series, level, shortest)
     with collected_hazards(show=False) as met:
         found = _Stretch(series, 0, samples, level, least, {**options, "progress": progress})
     for message in met:
@@ -164,6 +154,22 @@ def regimes(
         network=network, times=found.change.rows, sums=placed, limit=found.change.limit, level=level,
         dt=series.dt, series=series, options=dict(options),
     )  # fmt: skip
+
+
+def _asked(series: Series, level: float, shortest: int | None) -> tuple[int, int]:
+    """Return the samples of the recording, and of the shortest regime; refuse what cannot be."""
+    if not (isinstance(level, Real) and 0 < level < 1):
+        raise InputError(f"level={level!r} is not possible; give an error rate such as 0.05")
+    if len(series.trials) > 1:
+        raise InputError(
+            f"regimes takes one trial, not {len(series.trials)}; use windows(series, width, step), which shows what "
+            "changes within trials"
+        )
+    samples = sum(series.lengths)
+    least = shortest_of(samples) if shortest is None else whole("shortest", shortest, 40)
+    if samples < 2 * least:
+        raise InputError(f"{samples} samples are too few for two regimes of {least}; give a smaller shortest=")
+    return samples, least
 
 
 def shortest_of(samples: int) -> int:

@@ -35,8 +35,8 @@ def fragile(values: np.ndarray, p_values: np.ndarray, level: float) -> np.ndarra
     """
     from scipy.special import ndtri
 
-    if not len(values):
-        return np.zeros(0, bool)
+    if not np.isfinite(values).any():
+        return np.zeros(len(values), bool)
     needed = ndtri(level / 2) / np.minimum(ndtri(np.maximum(p_values, 1e-300) / 2), -1e-12)
     left = _odds(values) * np.maximum(1 - needed, 0) ** 2
     return _robustness(left) <= np.nanmedian(partial_r2(values))

@@ -8,6 +8,8 @@ const links = data.links.map(([source, target, te, p, q, lags, selected, surroga
   const key = `${source} ${target}`, behind = data.evidence[key] ?? null;
   return { key, source, target, te, p, q, lags, lag, effect, behind, selected: selected === 1, hist: surrogates ?? behind?.null ?? null, stability, sign: data.signs[key] ?? '', loop: inLoop.has(key) };
 });
+// Of the other pairs of a large network there are the numbers alone.
+links.push(...data.pairs.map(([source, target, te, p, q, lag]) => ({ key: `${source} ${target}`, source, target, te, p, q, lags: [lag], lag, effect: null, behind: null, selected: false, hist: null, stability: null, sign: '', loop: false })));
 const repeated = links.some((link) => link.stability !== null); // whether a bootstrap was made
 const found = links.filter((link) => link.selected);
 const lowered = data.names.map((name) => name.toLowerCase());
@@ -44,7 +46,7 @@ const largest = (values, least = 1e-12) => values.reduce((most, value) => Math.m
 const MODES = {
   effect: { label: 'effect on the target, in standard deviations; grey: sign not sure', value: (link) => (link.sign === 'up' || link.sign === 'down' ? link.effect : null), stops: ['--fell', '--plain', '--grew'], ends: () => [-1, 1] },
   te: { label: `transfer entropy (${NATS})`, value: (link) => link.te, stops: ['--s0', '--s1', '--s2'], ends: (top) => [0, top] },
-  lag: { label: 'lag (samples)', value: (link) => link.lag, stops: ['--q0', '--q1', '--q2', '--q3', '--q4'], ends: (top) => [1, Math.max(top, 2)] },
+  lag: { label: `lag (${LAG_UNIT})`, value: (link) => link.lag, stops: ['--q0', '--q1', '--q2', '--q3', '--q4'], ends: (top) => [1, Math.max(top, 2)] },
 };
 for (const mode of Object.values(MODES)) mode.range = mode.ends(largest(found.map((link) => Math.abs(mode.value(link) ?? 0))));
 
@@ -109,7 +111,7 @@ function startFilter() {
   const alone = byId('alone'), colours = byId('colour');
   alone.checked = false;
   alone.addEventListener('change', () => { view.alone = !alone.checked; refresh(); fit(); });
-  byId('alone-label').hidden = data.names.every((_, i) => found.some((link) => link.source === i || link.target === i));
+  byId('alone-label').hidden = !found.length || data.names.every((_, i) => found.some((link) => link.source === i || link.target === i));
   for (const option of colours.options) option.disabled = !found.some((link) => (option.value === 'effect' ? link.effect : MODES[option.value].value(link)) !== null);
   for (const box of [te.parentElement, q.parentElement, colours.parentElement]) box.hidden = !found.length;
   byId('ghost-label').hidden = byId('ghost-key').hidden = !data.removed.length;
@@ -120,6 +122,7 @@ function startFilter() {
   byId('solid-key').hidden = !found.some(isSure);
   byId('dashed-key').hidden = found.every(isSure);
   byId('curved-key').hidden = !found.some((link) => link.sign === 'curved');
+  byId('arrow-hint').hidden = !found.length;
   colours.value = view.colour;
   colours.addEventListener('change', () => { view.colour = colours.value; refresh(); });
   fade.addEventListener('change', () => { view.fade = fade.checked; refresh(); });
@@ -145,7 +148,10 @@ function drawKeys() {
   byId('ramp').style.background = `linear-gradient(90deg, ${mode.stops.map((stop) => `var(${stop})`)})`;
   byId('ramp-low').textContent = number(low, 2);
   byId('ramp-high').textContent = number(high, 2);
-  byId('ramp-label').textContent = mode.label;
+  const unsigned = view.colour === 'effect' && found.every((link) => link.sign !== 'up' && link.sign !== 'down');
+  for (const part of ['ramp', 'ramp-low', 'ramp-high']) byId(part).hidden = unsigned;
+  byId('grey-key').hidden = !unsigned;
+  byId('ramp-label').textContent = unsigned ? 'grey: no effect has a sure sign' : mode.label;
   byId('hollow-key').hidden = !found.some((link) => link.sign === 'down');
   if (byId('widths').childElementCount) return;
   byId('widths').append(...[0.25, 0.5, 1].flatMap((share) => {

@@ -35,15 +35,15 @@ const MOST_STRIPS = 60;
 function startStrip(able) {
   if (!able.length) return;
   byId('nulls-say').textContent = `Dot: the transfer entropy of a link (${NATS}), with its 95 % interval. Grey: up to this value in 95 % of cases without the link, by the formula that gave the p-value.`;
-  const shown = able.slice(0, MOST_STRIPS), tall = 24, width = 760, left = 10 + 7 * Math.min(38, largest(shown.map((link) => arrowName(link).length)));
+  const shown = able.slice(0, MOST_STRIPS), tall = 24, width = roomOf('null-strip', 760), most_ = width < 500 ? 18 : 38, left = 10 + 7 * Math.min(most_, largest(shown.map((link) => arrowName(link).length)));
   const upper = ([low, high, counts]) => { const total = counts.reduce((a, b) => a + b, 0); let sum = 0; const k = counts.findIndex((count) => (sum += count) >= 0.95 * total); return low + (high - low) * (k + 1) / counts.length; };
   const most = 1.04 * largest(shown.map((link) => Math.max(link.behind?.high ?? 0, link.te ?? 0))), height = shown.length * tall + 26;
   const x = (value) => left + Math.max(value, 0) / most * (width - left - 12);
   const drawing = make('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', 'aria-label': 'Each link with its interval, over chance' });
-  for (const value of ticks(0, most, 6)) drawing.append(make('line', { class: 'rule', x1: x(value), x2: x(value), y1: 0, y2: height - 20 }), make('text', { class: 'tick', x: x(value), y: height - 5, 'text-anchor': 'middle' }, number(value)));
+  for (const value of ticks(0, most, width < 500 ? 3 : 6)) drawing.append(make('line', { class: 'rule', x1: x(value), x2: x(value), y1: 0, y2: height - 20 }), make('text', { class: 'tick', x: x(value), y: height - 5, 'text-anchor': 'middle' }, number(value)));
   const lines = shown.map((link, k) => {
     const y = k * tall + tall / 2, group = make('g', { class: 'strip', 'data-link': link.key }), name = arrowName(link);
-    group.append(make('text', { class: 'name', x: left - 8, y: y + 4, 'text-anchor': 'end' }, name.length > 38 ? `${name.slice(0, 37)}…` : name), make('rect', { class: 'band', x: x(0), y: y - 7, width: Math.max(x(upper(link.hist)) - x(0), 1), height: 14 }));
+    group.append(make('text', { class: 'name', x: left - 8, y: y + 4, 'text-anchor': 'end' }, name.length > most_ ? `${name.slice(0, most_ - 1)}…` : name), make('rect', { class: 'band', x: x(0), y: y - 7, width: Math.max(x(upper(link.hist)) - x(0), 1), height: 14 }));
     if (link.behind?.low !== undefined && link.behind.low !== null) group.append(make('line', { class: 'reach', x1: x(link.behind.low), x2: x(link.behind.high), y1: y, y2: y }));
     group.append(make('circle', { class: isSure(link) ? 'value' : 'value doubtful', cx: x(link.te ?? 0), cy: y, r: 4.5 }));
     opens(group, link);
@@ -92,6 +92,8 @@ function startMatrix() {
   pointedInside(drawing, (element) => cells.get(element), lightLink);
   drawing.addEventListener('click', (event) => { const link = cells.get(event.target); if (link) openPanel(link, null); });
   byId('matrix-box').append(drawing);
+  const known = links.length === count * (count - 1);
+  byId('matrix-blank').textContent = known ? '' : data.beyond ? `Blank cells: ${data.beyond} more pairs with larger p-values, which net.pairs in Python has.` : 'Blank cells were not tested.';
 }
 
 // On the scale of chance: how many steps of these a p-value is below, so that noise stays pale.
@@ -133,7 +135,8 @@ function spark(values, low, high, name) {
 function timeAxis() {
   if (!data.span) return [];
   const [until, unit] = data.span, axis = make('div', { class: 'time', title: unit });
-  for (const value of ticks(0, until, 2)) {
+  const few = ticks(0, until, 2);
+  for (const value of few.length > 1 ? few : ticks(0, until, 4)) {
     const mark = make('span', {}, number(value, 6));
     mark.style.left = `${100 * value / (until || 1)}%`;
     if (value > 0.92 * until) mark.classList.add('last');

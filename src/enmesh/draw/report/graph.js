@@ -8,7 +8,8 @@ const arrows = new Map(); // link -> its arrow
 function startGraph() {
   svg = make('svg', { role: 'group', 'aria-label': `Network of ${nodes.length} nodes and ${found.length} links` });
   byId('graph').append(svg);
-  byId('tag-key').hidden = !words.size;
+  byId('tag-key').hidden = !data.tags.some(([, , text]) => text !== '∿') && !data.usual;
+  byId('keys').hidden = [...byId('keys').children].every((key) => key.hidden);
   byId('usual-lag').textContent = data.usual ? `(${data.usual} where none is written)` : '';
   svg.classList.toggle('many', found.length > 120); // then lags are shown with the links that are pointed at
   const edges = [...found].sort((a, b) => (b.te ?? 0) - (a.te ?? 0)).map(edge);
@@ -26,7 +27,6 @@ function startGraph() {
       e.shaft.style.opacity = e.head.style.opacity = opacity;
       e.shaft.style.stroke = e.head.style.stroke = colour(e.link);
       e.head.style.fill = e.link.sign === 'down' ? 'var(--raised)' : colour(e.link);
-      if (e.wave) e.wave.style.fill = colour(e.link);
     });
     ghosts.forEach((ghost) => { ghost.group.classList.toggle('as-links', view.feedback); ghost.group.classList.toggle('off', view.name !== '' && !isNamed(ghost.source) && !isNamed(ghost.target)); });
     nodes.forEach((node, i) => {
@@ -57,8 +57,7 @@ function edge(link) {
   const key = link.key;
   const group = make('g', { class: 'edge', 'data-link': key, role: 'button', tabindex: found.length > 60 ? -1 : 0, 'aria-label': `${arrowName(link)}, ${number(link.te)} ${NATS}, ${isSure(link) ? 'solid' : 'doubtful'}: show the evidence` }, shaft, head, hit);
   const made = { link, key, width, shaft, head, hit, group, from: nodes[link.source], to: nodes[link.target] };
-  if (data.halos && high !== null) made.halo = make('path', { class: 'halo', 'stroke-width': widthOf(Math.min(high, 2 * strongest)) });
-  if (link.sign === 'curved') { made.wave = make('text', { class: 'wave' }, '∿'); group.append(made.wave); }
+  if (data.halos && high !== null) made.halo = make('path', { class: 'halo', 'stroke-width': width + widthOf(Math.min(high, 2 * strongest)) - widthOf(link.behind.low) });
   if (words.has(key)) made.tag = tagged(...words.get(key));
   made.from.edges.push(made);
   made.to.edges.push(made);
@@ -69,7 +68,7 @@ function edge(link) {
   return made;
 }
 
-// Width follows the transfer entropy; that of the upper limit of an interval may be up to twice the widest.
+// Width follows the transfer entropy; the band around an arrow is as wide as its interval, at most twice the widest.
 function widthOf(te) {
   const [thin, thick] = data.widths;
   return thin + (thick - thin) * Math.max(te ?? 0, 0) / strongest;
@@ -100,10 +99,12 @@ function backdrop({ address, x, y, width, height }) {
 }
 
 function tagged(text, width, height) {
-  return make('g', { class: 'tag' }, make('rect', { x: -width / 2, y: -height / 2, width, height, rx: height / 3 }), make('text', { y: 0.18 }, text));
+  const curved = text.endsWith('∿'), lags = text.replace(/ ?∿$/, ''), aside = curved && lags ? 0.28 : 0;
+  const said = [...(lags ? [make('text', { x: -aside, y: 0.18 }, lags)] : []), ...(curved ? [make('text', { class: 'wave', x: lags ? width / 2 - 0.36 : 0, y: 0.2 }, '∿')] : [])];
+  return make('g', { class: 'tag' }, make('rect', { x: -width / 2, y: -height / 2, width, height, rx: height / 3 }), ...said);
 }
 
-function place({ link, key, width, shaft, head, hit, tag, halo, wave }) {
+function place({ key, width, shaft, head, hit, tag, halo }) {
   const { path, tag: spot } = routes.get(key), way = sampled(path), walked = [0];
   for (let k = 1; k < way.length; k++) walked.push(walked[k - 1] + distance(way[k - 1], way[k]));
   const total = walked.at(-1), long = Math.min(0.3 + 1.9 * width, 0.6 * total), wide = 0.13 + 0.95 * width;
@@ -114,11 +115,6 @@ function place({ link, key, width, shaft, head, hit, tag, halo, wave }) {
   head.setAttribute('d', `${drawn([tip, [base[0] - wide * uy, base[1] + wide * ux], inner, [base[0] + wide * uy, base[1] - wide * ux]])}Z`);
   if (tag) tag.setAttribute('transform', `translate(${spot})`);
   halo?.setAttribute('d', shaft.getAttribute('d'));
-  if (wave) {
-    const [x, y] = at(way, walked, 0.3 * total);
-    wave.setAttribute('x', x);
-    wave.setAttribute('y', y - 0.1 - width / 2);
-  }
 }
 
 // --- nodes ----------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ KEY = (
     f'fell"></i> fell</span><span class="key"><i class="line"></i> grey or dashed: q above {LEVEL:g}</span></p>'
 )
 OFTEN, SELDOM = 0.5, 0.1  # shares of cuts from which a link is solid, and drawn
-MOST_SIDES = 24  # networks beside each other
+MOST_SIDES, FEW_SIDES = 24, 4  # networks beside each other, and so few that each is large
 MOST_ROWS = 40  # of a table that lists all links or pairs
 MOST_COLUMNS = 240  # of a picture over time; of more windows every second, third ... is drawn
 
@@ -74,6 +74,13 @@ def network_svg(links: Mapping[Edge, Look], drawing: Layout, label: str, doubtfu
     return f'<svg class="small" {size} role="img" aria-label="{text(label)}">{"".join(parts)}</svg>'
 
 
+def both_ways(names: Sequence[str], links: Mapping[Edge, Look], label: str, doubtful: Collection[Edge] = ()) -> str:
+    """Return a network from left to right and, for a narrow screen, from top to bottom."""
+    drawn = [arrange(short(names, 24), links, tall=tall) for tall in (False, True)]
+    wide, tall = (network_svg(links, drawing, label, doubtful) for drawing in drawn)
+    return f'<div class="lying">{wide}</div><div class="upright">{tall}</div>'
+
+
 def side_by_side(names: Sequence[str], networks: Mapping[str, Mapping[Edge, Look]]) -> str:
     """Return networks of the same nodes beside each other, each with its name, all nodes in the same places."""
     shown = dict(list(networks.items())[:MOST_SIDES])
@@ -83,7 +90,8 @@ def side_by_side(names: Sequence[str], networks: Mapping[str, Mapping[Edge, Look
         for name, links in shown.items()
     ]
     more = f"<p>and {len(networks) - MOST_SIDES} more</p>" if len(networks) > MOST_SIDES else ""
-    return f'<div class="sides">{"".join(figures)}</div>{more}'
+    few = ' style="--least:24rem"' * (len(shown) <= FEW_SIDES)
+    return f'<div class="sides"{few}>{"".join(figures)}</div>{more}'
 
 
 def heat_map(values: Any, q_value: Any, label: Callable[[float], str], *, top: float, signed: bool = False) -> str:
@@ -192,28 +200,33 @@ def player(found: Result) -> str:
     if not ever:
         return f'<section id="player"><h2>Over time</h2><p>No link has q ≤ {LEVEL:g} in any window.</p></section>'
     drawn = [pairs[k] for k in ever]
-    picture = network_svg(dict.fromkeys(drawn, (1.0, PLAIN)), arrange(short(names, 24), drawn), "Network of one window")
+    picture = both_ways(names, dict.fromkeys(drawn, (1.0, PLAIN)), "Network of one window")
     moved = f'<input id="window" type="range" min="0" max="{len(times) - 1}" value="0" aria-label="window">'
+    after = "" if unit in ("samples", "time units") else f" {unit}"
     bar = (
         '<p class="slider"><button type="button" id="play" aria-label="Play">▶</button>'
-        f'{moved}<span>around <output id="window-time"></output> {unit}</span></p>'
+        f'{moved}<span>{"sample" if unit == "samples" else "time"} <output id="window-time"></output>{after}</span></p>'
     )
     key = (
         '<figcaption><span class="key"><i class="line thick"></i> width: transfer entropy in the window</span>'
         f'<span class="key"><i class="line pale"></i> faint: q above {LEVEL:g} there</span></figcaption>'
     )
     said = "".join(f"<li>{text(one)}</li>" for one in window_sentences(found))
-    chart = '<p class="quiet">Links in each window:</p><div id="window-count"></div>'
-    left = f"<div id=\"window-net\" data-windows='{text(json.dumps(data))}'>{bar}<figure>{picture}{key}</figure></div>"
-    right = f'<div id="window-words"><h2>Over time</h2><ul class="said">{said}</ul>{chart}</div>'
-    return f'<section id="player"><div class="stage">{left}{right}</div></section>'
+    chart = '<div id="window-count"><p class="quiet">links in each window; click one</p></div>'
+    inside = f"{bar}<figure>{picture}{chart}{key}</figure>"
+    whole = f"<div id=\"window-net\" data-windows='{text(json.dumps(data))}'>{inside}</div>"
+    right = f'<div id="window-words"><h2>Over time</h2><ul class="said">{said}</ul></div>'
+    return (
+        f'<section id="player"><div class="stage">{whole}{right}</div></section>'
+        '<h2 class="of-all">Of the whole recording</h2>'
+    )
 
 
 def window_headline(found: Result) -> str:
     """Return how many links come and go, in one sentence."""
     share = found.on.mean(0)
     always, sometimes = int((share == 1).sum()), int(((share > 0) & (share < 1)).sum())
-    return f"{len(found.starts)} windows: {always} links in all of them, {sometimes} in some."
+    return f"{len(found.starts)} windows: {always} link{'s' * (always != 1)} in all of them, {sometimes} in some."
 
 
 def window_sentences(found: Result) -> list[str]:
@@ -236,7 +249,7 @@ def window_sentences(found: Result) -> list[str]:
 def group_section(found: Result) -> str:
     """Return the section on the subjects of a group."""
     rows = [
-        [f"{row.source} → {row.target}", f"{row.share:.0%}", row.te, row.p_value, row.q_value]
+        [f"{row.source} → {row.target}", percent(row.share), row.te, row.p_value, row.q_value]
         for row in found.links.itertuples()
     ]
     how = (
@@ -247,7 +260,7 @@ def group_section(found: Result) -> str:
     head = ("link", "subjects", "mean TE (nats)", "p", "q")
     alone = {name: dict.fromkeys(edges_of(links), (0.5, PLAIN)) for name, links in found.own.items()}
     sides = f"<h3>Each subject's own network</h3>{side_by_side(found.network.names, alone)}" if alone else ""
-    picture = heat_map(found.share, found.q_value, "{:.0%} of subjects".format, top=1.0)
+    picture = heat_map(found.share, found.q_value, lambda share: f"{percent(share)} of subjects", top=1.0)
     return _section("subjects", "Subjects", how, picture + table(head, rows) + sides)
 
 
@@ -289,7 +302,8 @@ def _compared(found: Result) -> str:
         for name, word, chosen in TABS
     )
     divided = (
-        f'<div class="layers"><div class="below">{second}</div><div class="above">{first}</div></div>'
+        f'<div class="layers"><b>{text(labels[0])}</b><b>{text(labels[1])}</b><div class="below">{second}</div>'
+        f'<div class="above">{first}</div></div>'
         f'<p class="slider"><span>{text(labels[0])}</span><input id="cut" type="range" min="0" max="100" value="50" '
         f'aria-label="divider"><span>{text(labels[1])}</span></p>'
     )
@@ -297,11 +311,24 @@ def _compared(found: Result) -> str:
         f"<figure><figcaption>{text(name)}</figcaption>{svg}</figure>" for name, svg in zip(labels, (first, second))
     )
     left = (
-        f'<div><div class="tabs" role="tablist">{tabs}</div><div id="divider" role="tabpanel">{divided}</div>'
-        f'<div id="sides" role="tabpanel" hidden><div class="sides">{two}</div></div>'
-        f'<div id="changes" role="tabpanel" hidden>{difference}</div>{KEY}</div>'
+        f'<div><div class="tabs" role="tablist">{tabs}</div>'
+        f'<div id="divider" role="tabpanel" aria-label="Divider">{divided}</div>'
+        f'<div id="sides" role="tabpanel" aria-label="Side by side" hidden><div class="sides">{two}</div></div>'
+        f'<div id="changes" role="tabpanel" aria-label="Difference" hidden>{difference}</div>{KEY}</div>'
     )
-    return f'<div class="stage">{left}<div id="answer"><h2>In words</h2><ul class="said">{lines}</ul></div></div>'
+    said = f'<h2>In words</h2><ul class="said">{lines}</ul>{_how_sure(found)}'
+    return f'<div class="stage">{left}<div id="answer">{said}</div></div>'
+
+
+def _how_sure(found: Result) -> str:
+    """Return how many pairs differ surely, how that was tested, and what to do next."""
+    q_value = found.links.q_value
+    count, near = int((q_value <= LEVEL).sum()), int((q_value <= 2 * LEVEL).sum())
+    doubtful = f", {near - count} more with q up to {2 * LEVEL:g}" if near > count else ""
+    return (
+        f'<h2>How sure</h2><p class="sure"><b>{count} of {len(q_value)} pairs: q ≤ {LEVEL:g}{doubtful}</b></p>'
+        f"<p>How: {text(found.exchanged)}.</p>"
+    )
 
 
 def change_sentences(found: Result) -> list[str]:
@@ -317,6 +344,15 @@ def change_sentences(found: Result) -> list[str]:
         way, ends = "grew" if row.difference > 0 else "fell", f"{signed(row.first)} to {signed(row.second)}"
         said.append(f"{row.source} → {row.target} {way} from {ends} nats (q = {row.q_value:.2g}).")
     return [*said, *([f"{len(rows) - 4} more pairs differ."] if len(rows) > 4 else [])]
+
+
+def percent(share: float) -> str:
+    """Return a share in percent.
+
+    >>> percent(0.5)
+    '50\u202f%'
+    """
+    return f"{100 * share:.0f}\u202f%"
 
 
 def signed(value: float) -> str:
@@ -356,10 +392,10 @@ def stability_page(found: Result, *, title: str = "", notes: str = "") -> str:
     drawn = [edge for edge in ends if shares[edge] >= SELDOM]
     looks: dict[Edge, Look] = {edge: (shares[edge], PLAIN) for edge in drawn}
     seldom = {edge for edge in drawn if shares[edge] < OFTEN}
-    picture = network_svg(looks, arrange(short(names, 24), drawn), "Links found again", doubtful=seldom)
+    picture = both_ways(names, looks, "Links found again", doubtful=seldom)
     often = [edge for edge in ends if shares[edge] >= OFTEN]
-    rows = [[f"{names[i]} → {names[j]}", Markup(f"{shares[i, j]:.0%}")] for i, j in ends]
-    said = [f"{names[i]} → {names[j]} is found again in {shares[i, j]:.0%} of the cuts." for i, j in ends[:3]]
+    rows = [[f"{names[i]} → {names[j]}", percent(shares[i, j])] for i, j in ends]
+    said = [f"{names[i]} → {names[j]} is found again in {percent(shares[i, j])} of the cuts." for i, j in ends[:3]]
     untested = np.full(shares.shape, np.nan)
     import pandas as pd
 
@@ -374,9 +410,9 @@ def stability_page(found: Result, *, title: str = "", notes: str = "") -> str:
         picture=picture,
         said="".join(f"<li>{text(one)}</li>" for one in said or ["No link is found again in any cut."]),
         sure=f"{len(often)} solid, {len(ends) - len(often)} doubtful",
-        seldom=f"{SELDOM:.0%}",
-        often=f"{OFTEN:.0%}",
-        heat=heat_map(found.frequency, untested, "{:.0%} of cuts".format, top=1.0),
+        seldom=percent(SELDOM),
+        often=percent(OFTEN),
+        heat=heat_map(found.frequency, untested, lambda share: f"{percent(share)} of cuts", top=1.0),
         table=table(("link", "cuts with it in both halves"), rows) if rows else "",
         how=text(
             f"{found.networks} networks were inferred, two for each cut of the recording into halves made of {units}."
@@ -393,19 +429,13 @@ def comparison_parts(found: Result) -> dict[str, str]:
     change = found.difference.to_numpy(float)
     most = float(np.nanmax(np.abs(change), initial=0.0)) or 1.0
     picture = heat_map(found.difference, found.q_value, "{:+.4g} nats".format, top=most, signed=True)
-    arrows = links.source + " → " + links.target
-    sure = links.q_value <= LEVEL
-    changed = {"Grew": arrows[sure & (links.difference > 0)], "Fell": arrows[sure & (links.difference < 0)]}
-    sentences = [
-        f"{what}: {', '.join(found[:12])}{' …' * (len(found) > 12)}." for what, found in changed.items() if len(found)
-    ]
-    count = sum(map(len, changed.values()))
+    count = int((links.q_value <= LEVEL).sum())
     looks = _looks(found) if found.networks else {}
     numbers = links[["first", "second", "difference", "p_value", "q_value"]].to_numpy().tolist()
-    rows = [[arrow, *values] for arrow, values in zip(arrows, numbers)]
+    rows = [[arrow, *values] for arrow, values in zip(links.source + " → " + links.target, numbers)]
     return {
         "headline": f"{count or 'None'} of {len(links)} pairs {'differ' if count > 1 else 'differs'}.",
-        "sentences": text(" ".join(sentences) or f"No difference has q ≤ {LEVEL:g}."),
+        "sentences": text(" ".join(change_sentences(found))),
         "sides": side_by_side(names, looks) if looks else "",
         "first": text(labels[0]),
         "second": text(labels[1]),

@@ -51,9 +51,10 @@ function drawWhatIf(node, place, horizon, kept) {
   byId('whatif-value').textContent = shown;
   byId('whatif-at').setAttribute('aria-valuetext', `${data.names[node]} kept at ${shown}`);
   const most = outlook.columns.map((_, k) => k).filter((k) => !own.has(k)).sort((a, b) => share(b) - share(a))[0];
-  byId('whatif-said').textContent = !kept ? `Move the slider: ${data.names[node]} is kept at its value.` : most === undefined || share(most) < 0.005 ? `With ${data.names[node]} kept at ${shown} no other node moves.`
+  byId('whatif-said').textContent = !kept ? `Move the slider, and ${data.names[node]} is kept at another value.` : most === undefined || share(most) < 0.005 ? `With ${data.names[node]} kept at ${shown} no other node moves.`
     : `With ${data.names[node]} kept at ${shown}, ${outlook.columns[most]} moves most: by ${signed(changes[most])} after ${outlook.horizons[horizon]} sample${outlook.horizons[horizon] > 1 ? 's' : ''}.`;
-  byId('whatif-command').textContent = `enmesh whatif RESULTS ${[data.names[node], data.names[outlook.owner[most ?? 0]]].map(quoted).join(' ')} --hold`;
+  byId('whatif-command').textContent = whatIfCommand(node, value, outlook.horizons[horizon]);
+  byId('whatif').classList.toggle('asked-for', kept);
   byId('whatif-table').tBodies[0].replaceChildren(...outlook.columns.map((name, k) => {
     const before = outlook.before[horizon][k], after = own.has(k) && typeof value === 'number' ? value : before + changes[k];
     return make('tr', { class: own.has(k) ? 'kept' : share(k) < 0.005 ? 'still' : 'moves', 'data-column': k }, make('td', {}, name), make('td', {}, track(outlook.ranges[k], before, after, name)),
@@ -61,18 +62,19 @@ function drawWhatIf(node, place, horizon, kept) {
   }));
 }
 
-function quoted(name) { return /^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`; }
+// What gives the same numbers in Python.
+function whatIfCommand(node, value, horizon) { return `net.fit().intervene({${JSON.stringify(data.names[node])}: ${typeof value === 'number' ? Number(value.toPrecision(4)) : JSON.stringify(value)}}, horizon=${horizon})`; }
 
 // Where a mean lies in the range of its node: a tick without the change, a dot with it.
 function track([low, high], before, after, name) {
-  const x = (value) => 6 + 208 * Math.min(Math.max((value - low) / (high - low || 1), 0), 1);
-  return make('svg', { class: 'track', viewBox: '0 0 220 18', width: 220, height: 18, role: 'img', 'aria-label': `${name}: ${number(before)} without, ${number(after)} with` },
-    make('line', { class: 'axis', x1: 6, x2: 214, y1: 9, y2: 9 }), make('line', { class: 'way', x1: x(before), x2: x(after), y1: 9, y2: 9 }),
+  const wide = matchMedia('(max-width: 640px)').matches ? 64 : 220, x = (value) => 6 + (wide - 12) * Math.min(Math.max((value - low) / (high - low || 1), 0), 1);
+  return make('svg', { class: 'track', viewBox: `0 0 ${wide} 18`, width: wide, height: 18, role: 'img', 'aria-label': `${name}: ${number(before)} without, ${number(after)} with` },
+    make('line', { class: 'axis', x1: 6, x2: wide - 6, y1: 9, y2: 9 }), make('line', { class: 'way', x1: x(before), x2: x(after), y1: 9, y2: 9 }),
     make('line', { class: 'tickmark', x1: x(before), x2: x(before), y1: 3, y2: 15 }), make('circle', { class: 'now', cx: x(after), cy: 9, r: 5 }));
 }
 
 function startPredicts() {
-  const rows_ = outlook.predicts, left = 24 + 7 * Math.min(28, largest(rows_.map(([name]) => name.length))), wide = 420, tall = 24;
+  const rows_ = outlook.predicts, left = 24 + 7 * Math.min(28, largest(rows_.map(([name]) => name.length))), wide = roomOf('predict-box', left + 440) - left - 20, tall = 24;
   const x = (share) => left + wide * Math.min(Math.max(share, 0), 1), driven = data.names.map((_, i) => found.some((link) => link.target === i));
   const gains = rows_.map(([, alone, all]) => all - alone), better = gains.filter((gain, i) => driven[i] && gain > 0).length, most = gains.indexOf(Math.max(...gains));
   byId('predict-said').textContent = better ? `With its links, ${better} of ${driven.filter(Boolean).length} driven nodes are predicted better than by their own past alone; ${rows_[most][0]} gains most (${percent(rows_[most][1])} to ${percent(rows_[most][2])}).` : 'The links do not help to predict the next sample.';

@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from string import Template
 from typing import Any
@@ -21,7 +22,6 @@ from enmesh.draw import answer, cautions
 from enmesh.draw.arrows import (
     MOST_HALOS,
     PALEST,
-    lag_tags,
     lag_text,
     lag_unit,
     lags_of,
@@ -29,6 +29,7 @@ from enmesh.draw.arrows import (
     shares_of,
     signs_of,
     spans_of,
+    tags_of,
     thickest,
     usual_lags,
 )  # fmt: skip
@@ -40,9 +41,9 @@ from enmesh.draw.plot import block_order, ends_in
 from enmesh.draw.report import cite, more, words
 from enmesh.draw.report.more import asset, figure, table, text
 from enmesh.draw.shapes import POINTS, THIN, Edge, extremes
-from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network
+from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network, all_tests
 from enmesh.draw.tags import tag_size
-from enmesh.errors import refuse_if
+from enmesh.errors import first_few, refuse_if
 from enmesh.late import lazy_import
 from enmesh.options import plain
 
@@ -67,8 +68,9 @@ EVIDENCE = (
     "effect_error",
 )  # fmt: skip
 NUMBER_DIGITS = 9  # of values that are shown, so that rounding them again for show does no harm
+MOST_PAIRS = 10_000  # on a page: of a hundred nodes all, filtered within a tenth of a second
 TOLD_IF = re.compile(r'<li data-if="(\w+)">(.*\n)')
-SECTION = re.compile(r'<section id="(\w+)"[^>]*>\s*<h2>(.*?)</h2>')
+SECTION = re.compile(r'<section id="([\w-]+)"(?: data-short="([^"]+)")?[^>]*>\s*<h2>(.*?)</h2>')
 # What a browser may run and show: nothing but the scripts and style sheets of the page itself, by their hashes.
 POLICY = (
     "default-src 'none'; script-src {script}; style-src {style}; style-src-attr 'unsafe-inline'; img-src data: blob:"
@@ -105,7 +107,8 @@ def html_of(result: Any, *, title: str, notes: str, **where: Any) -> str:
                 "script": asset("windows.js"),
                 "said": more.window_headline(result),
             }
-            return page(result.network, more.windows_section(result), **parts, **own)
+            warned = [said for said in result.network.warnings if "parts of the record" not in said]
+            return page(replace(result.network, warnings=tuple(warned)), more.windows_section(result), **parts, **own)
     return several(result, **own) if isinstance(result, Mapping) else page(result, **own)
 
 
@@ -152,7 +155,7 @@ def page(
     headline = said or words.headline(network)
     html = Template(asset("page.html")).substitute(
         title=text(": ".join(filter(None, [name, headline]))),
-        contents="".join(f'<a href="#{anchor}">{heading}</a>' for anchor, heading in SECTION.findall(body)),
+        contents="".join(f'<a href="#{at}">{brief or heading}</a>' for at, brief, heading in SECTION.findall(body)),
         recording=_recorded(network, title),
         headline=text(headline),
         body=body,
@@ -200,8 +203,8 @@ def answer_section(network: Network, steps: list[cautions.Step]) -> str:
         parts.append(f"<h2>How sure</h2><p class=sure><b>{text(sure)}</b></p>{more_}")
     if steps:
         count = f"{len(steps)} caution{'s' * (len(steps) > 1)}"
-        first = text(steps[0].message) if not steps[0].advice else f"first: {text(steps[0].advice)}"
-        parts.append(f'<p class="caution"><a href="#warnings">{count}</a>, {first}</p>')
+        kinds = text(first_few(list(dict.fromkeys(step.kind for step in steps)), 4))
+        parts.append(f'<p class="caution"><a href="#warnings">{count}</a>: {kinds}.</p>')
     if advice:
         parts.append(f"<h2>Do this next</h2><p>{text(advice)}</p>{_command(command)}")
     heard = _items(answer.heard(network))
@@ -328,7 +331,7 @@ def _events(network: Network) -> str:
 
 def _terms(rows: Iterable[tuple[str, Any]]) -> str:
     shown = ((name, ", ".join(map(str, v)) if isinstance(v, (list, tuple)) else v) for name, v in rows)
-    return "".join(f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in shown)
+    return "".join(f"<div><dt>{text(name)}</dt><dd>{text(v)}</dd></div>" for name, v in shown if v not in (None, ""))
 
 
 def _items(items: Iterable[str]) -> str:
@@ -346,19 +349,22 @@ def contents(network: Network, *, whole: bool = True, places: Places | None = No
     edges, shares, known = links_of(network), shares_of(network), network.provenance
     place = {name: i for i, name in enumerate(network.names)}
     tests = {(place[c.source], place[c.target]): c for c in network.candidates if whole}
+    tested = all_tests(network)[len(network.candidates) :] if whole else []
+    further = sorted(tested, key=lambda test: test.p_value)[: max(0, MOST_PAIRS - len(tests))]
+    in_use = {lag for test in (*edges.values(), *tests.values(), *further) for lag in lags_of(test)}
     evidence = {}  # what stands behind each link; numbers that ``links`` has are left out
     for about in network.evidence.values():
         bars = histogram(about["null"]) if about.get("by_formula") else None
         ends = f"{place[about['source']]} {place[about['target']]}"
         evidence[ends] = {key: about.get(key) for key in EVIDENCE} | {"null": bars}
-    tags, rows = lag_tags(edges), sorted((edges | tests).items())
+    signs, usual = signs_of(network), usual_lags(edges)
+    tags, rows = tags_of(edges, signs), sorted((edges | tests).items())
     drawn = {tall: arrange(network.names, edges, tall=tall, words=tags) for tall in (False, True)}
     layouts = {"from left": drawn[False], "from above": drawn[True]}
     if 2 < len(network.names) <= MOST_ON_CIRCLE:
         layouts["circle"] = arrange(network.names, edges, circle=True, words=tags)
     if places is not None:
         layouts["places"] = arrange_at(network.names, edges, places, words=tags)
-    signs, usual = signs_of(network), usual_lags(edges)
     data = {
         "names": list(network.names),
         "labels": list(short(network.names, 24)),
@@ -368,8 +374,8 @@ def contents(network: Network, *, whole: bool = True, places: Places | None = No
         "widths": [THIN, plain(thickest(len(edges), bool(drawn[False].turns.any())), DIGITS)],
         "signs": {f"{i} {j}": sign for (i, j), sign in sorted(signs.items()) if sign},
         "halos": len(edges) <= MOST_HALOS and bool(spans_of(network)),
-        "usual": lag_text(usual) if usual and (tags or usual != (1,)) else "",
-        "later": {f"{lag:g}": answer.later(network, lag) for lag in sorted({n for c in rows_lags(rows) for n in c})},
+        "usual": lag_text(usual) if usual and (tags_of(edges) or usual != (1,)) else "",
+        "later": {f"{lag:g}": answer.later(network, lag) for lag in sorted(in_use)},
         "loops": _in_loops(network, edges),
         "removed": _removed(network, tests),
         "badges": _badges(network),
@@ -380,6 +386,8 @@ def contents(network: Network, *, whole: bool = True, places: Places | None = No
         **({"units": [answer.unit(network), lag_unit(network)]} if "events" in known else {}),
         "evidence": evidence,
         "links": [_link(pair, test, pair in edges, shares, whole) for pair, test in rows],
+        "pairs": [_numbers(place, test) for test in further],
+        "beyond": len(tested) - len(further),
     }
     if whole:
         preview = {} if "shown" in known else network.preview
@@ -398,9 +406,10 @@ def _backdrop(drawing: Layout, places: Places) -> dict[str, Any]:
     return {"address": places.address} | {name: plain(value, DIGITS) for name, value in where.items()}
 
 
-def rows_lags(rows: Iterable[tuple[Edge, Candidate]]) -> Iterable[tuple[float, ...]]:
-    """Yield the lags of each row."""
-    return (lags_of(test) for _, test in rows)
+def _numbers(place: Mapping[str, int], test: Candidate) -> list[Any]:
+    """Return one row of ``pairs``, of which nothing but the numbers is known: source, target, te, p, q, lag."""
+    numbers = plain((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
+    return [place[test.source], place[test.target], *numbers, lags_of(test)[0]]
 
 
 def _in_loops(network: Network, edges: Iterable[Edge]) -> list[str]:

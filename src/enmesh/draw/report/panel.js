@@ -84,6 +84,9 @@ function pictures(link) {
 
 // --- small charts ---------------------------------------------------------------------------------------------------
 
+// How wide a chart may be in its box.
+function roomOf(id, most) { return Math.min(most, Math.max(byId(id).clientWidth, 240) || most); }
+
 // An empty chart with round ticks; returns it with the functions that place values.
 function chart(label, [left, right], [low, high], width = 340, height = 150) {
   const edge = { left: 44, right: 8, top: 6, bottom: 20 };

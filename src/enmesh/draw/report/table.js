@@ -52,6 +52,7 @@ function fill() {
   }
   for (const line of more) line.classList.add('beyond');
   byId('links-empty').hidden = shown.length > 0;
+  byId('link-table').hidden = byId('links-hint').hidden = !shown.length;
   byId('links-empty').textContent = found.length ? 'No link to list here. Move the sliders, clear the name, or show all tested pairs.' : links.length ? 'No link was found. All tested pairs can be shown.' : 'No link was found.';
   byId('links-more').hidden = every.length <= room;
   byId('links-count').textContent = `The first ${shown.length} of ${every.length}; the CSV file has all of them.`;

@@ -6,7 +6,7 @@ function startTimeGraph() {
   const box = byId('timegraph'), order_ = data.order.filter((node) => nodes[node].edges.length);
   const lags = [...new Set(found.flatMap((link) => link.lags))].sort((a, b) => b - a);
   if (!order_.length || order_.length > MOST_LINES || !lags.length || lags.length > 24 || lags.some((lag) => lag % 1)) { box.hidden = byId('timegraph-say').hidden = true; return; }
-  const font = 13, left = 16 + 0.6 * font * largest(order_.map((node) => data.labels[node].length)), wide = Math.min(180, Math.max(70, 620 / lags.length)), tall = 34, top = 26;
+  const font = 13, left = 16 + 0.6 * font * largest(order_.map((node) => data.labels[node].length)), wide = Math.min(180, Math.max(44, (roomOf('timegraph', 760) - left - 30) / lags.length)), tall = 34, top = 26;
   const column = new Map([...lags, 0].map((lag, k) => [lag, left + 12 + k * wide])), line = new Map(order_.map((node, k) => [node, top + 14 + k * tall]));
   const width = left + 30 + lags.length * wide, height = top + order_.length * tall + 4;
   const drawing = make('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': 'Links between nodes at earlier times and now' });

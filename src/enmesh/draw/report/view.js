@@ -1,12 +1,14 @@
 // The view: which layout, zoom and pan, and the address that keeps them.
 
+const LARGEST = 36; // pixels of a unit: names are no larger than a heading
+
 // The layout, left to right or top to bottom, that shows the nodes larger; once a node was moved it stays.
 function choose(across) {
   if (touched) return;
   const sizes = data.layouts.slice(0, 2).map((choice) => {
     const reach = choice.width.map((width, i) => (choice.turn[i] ? width : width / 2));
     const left = Math.min(...choice.x.map((x, i) => x - reach[i])), right = Math.max(...choice.x.map((x, i) => x + reach[i]));
-    return Math.min(across / (right - left + 2), tallest(across) / (spread(choice.y) + 2.6), 44);
+    return Math.min(across / (right - left + 2), tallest(across) / (spread(choice.y) + 2.6), LARGEST);
   });
   const usual = data.layouts[sizes[1] > 1.25 * sizes[0] ? 1 : 0];
   const chosen = data.layouts.find((choice) => choice.name === view.layout) ?? usual;
@@ -44,7 +46,7 @@ function fit() {
   const across = byId('graph').clientWidth || 800;
   choose(across);
   const box = extent(), pad = 0.8;
-  const width = Math.max(box.width + 2 * pad, across / 44), height = box.height + 2 * pad;
+  const width = Math.max(box.width + 2 * pad, across / LARGEST), height = box.height + 2 * pad;
   svg.style.height = `${Math.min(Math.max(height * across / width, 180), tallest(across))}px`;
   home = { x: box.x + box.width / 2 - width / 2, y: box.y - pad, width, height };
   frame = { ...home };

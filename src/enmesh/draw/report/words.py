@@ -12,7 +12,7 @@ from typing import Any
 
 from enmesh.draw.answer import surety, unit
 from enmesh.draw.report import cite
-from enmesh.draw.subject import LEVEL, Network
+from enmesh.draw.subject import LEVEL, Network, all_tests
 
 GRID = (
     "How much of its own past each node needs: dimension upward, delay to the right, darker is better. The dot is "
@@ -57,8 +57,8 @@ def headline(network: Network) -> str:
     found, possible = len(network), len(network.names) * (len(network.names) - 1)
     if not possible:
         return "One node: no link is possible."
-    tested = sum(math.isfinite(c.q_value) for c in network.candidates)
-    sure = sure_links(network) if tested else found
+    tested = sum(math.isfinite(c.q_value) for c in all_tests(network))
+    sure = surety(network).solid if tested else found
     few = f" {tested:,} of {possible:,} possible pairs were tested." if 0 < tested < possible else ""
     if not found:
         return f"No link found among {possible:,} possible.{few}"
@@ -105,7 +105,8 @@ def caption(network: Network) -> str:
     return (
         f"Directed network of {len(network.names)} nodes{from_} by transfer entropy. Arrows: {len(network)} links, "
         f"{sure.solid} with q ≤ {LEVEL:g}; width: transfer entropy in {unit(network)}.{doubt}{left} Colour: linear "
-        "effect in standard deviations, grey where its sign is not established. Pale band: 95 % interval."
+        "effect in standard deviations, grey where its sign is not established. Pale band: as wide as the 95 % "
+        "interval."
     )
 
 
@@ -128,14 +129,9 @@ def facts(network: Network) -> set[str]:
         "acyclic": bool(network.options.get("acyclic", False)),
         "cyclic": network.options.get("acyclic") is False,
         "limits": any(row.get("low") is not None for row in network.evidence.values()),
-        "negative": any(c.te < 0 for c in network.candidates),
+        "negative": any(c.te < 0 for c in all_tests(network)),
     }
     return {fact for fact, holds in told.items() if holds}
-
-
-def sure_links(network: Network) -> int:
-    """Return the number of links with a q-value up to `LEVEL`."""
-    return sum(c.selected and c.q_value <= LEVEL for c in network.candidates)
 
 
 def paragraph(network: Network) -> str:
@@ -164,8 +160,8 @@ def paragraph(network: Network) -> str:
         sentences.append(f"The best directed {cycles}{most} was found by {how} and {proof} among them.")
         if options.get("seed") is not None:
             sentences.append(f"Random numbers were seeded with {options['seed']}.")
-    if tested := len(network.candidates):
-        surrogates, possible = max(len(c.null) for c in network.candidates), nodes * (nodes - 1)
+    if tested := len(all_tests(network)):
+        surrogates, possible = max(len(c.null) for c in all_tests(network)), nodes * (nodes - 1)
         how = f"against {surrogates} surrogates" if surrogates else "against its analytic null distribution"
         which = f"{tested} candidate" if tested < possible else f"the {possible} possible"
         rest = f", counting all {possible} possible links" if tested < possible else ""
@@ -178,7 +174,7 @@ def paragraph(network: Network) -> str:
             f"The inference was repeated on {options['bootstrap']} halves of the data, in complementary pairs (Shah "
             "and Samworth 2013); the stability of a link is the share of pairs in which both halves have it."
         )
-    sure = f"; {sure_links(network)} with q up to {LEVEL}" if tested else ""
+    sure = f"; {surety(network).solid} with q up to {LEVEL}" if tested else ""
     sentences.append(f"The network has {len(network)} {'link' if len(network) == 1 else 'links'}{sure}.")
     return " ".join(filter(None, sentences))
 
