@@ -127,7 +127,7 @@ CASES = {
     **{
         f"Novelli {kind}, {nodes} nodes, T = {n}": lambda s, k=kind, m=nodes, n=n: novelli(k, m, n, s)
         for kind in ("var", "map")
-        for nodes, n in ((10, 1000), (10, 2000), (10, 4000), (10, 10000), (100, 1000), (100, 10000))
+        for nodes, n in ((10, 1000), (10, 2000), (10, 4000), (10, 10000), (40, 1000), (100, 1000), (100, 10000))
     },
     **{
         f"noisy maps, {nodes} nodes, N = {n}": lambda s, m=nodes, n=n: noisy_maps(m, n, s)
@@ -217,7 +217,7 @@ def row(name: str, found: list[dict | None]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--only", nargs="*", default=[""], help="beginnings of names")
+    parser.add_argument("--only", nargs="*", default=[""], help="names, or beginnings of names")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--first-seed", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=1)
@@ -228,7 +228,8 @@ def main() -> None:
     if options.case:
         print(json.dumps(judged(options.case[0], int(options.case[1])), default=int))
         return
-    names = [name for name in CASES if name.startswith(tuple(options.only))]
+    asked = options.only
+    names = [name for name in CASES if any(name == one or (one not in CASES and name.startswith(one)) for one in asked)]
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     if options.known_parents:
         for name in names:
@@ -238,8 +239,8 @@ def main() -> None:
     print("| network | files | precision | recall | true / false / missed | right lags | CPU s a file | GiB |")
     print("|---|---|---|---|---|---|---|---|", flush=True)
     with ThreadPoolExecutor(options.jobs) as pool:
-        asked = {name: [pool.submit(in_a_process, name, seed, options.limit) for seed in seeds] for name in names}
-        for name, futures in asked.items():
+        judging = {name: [pool.submit(in_a_process, name, seed, options.limit) for seed in seeds] for name in names}
+        for name, futures in judging.items():
             print(row(name, [future.result() for future in futures]), flush=True)
 
 
