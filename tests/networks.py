@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from enmesh.inference.network import Candidate, Network
+from enmesh.network.network import Candidate, Network
 
 ODD_NAMES = (
     "<b>bold</b> & \"quoted\" 'name'",

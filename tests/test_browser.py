@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import enmesh as em
-from enmesh.inference.network import Candidate
+from enmesh.network.network import Candidate
 from enmesh.sureness.compare import Comparison
 from enmesh.sureness.group import Group
 from enmesh.sureness.windows import Windows

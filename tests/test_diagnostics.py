@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import enmesh as em
-from enmesh import simulate
-from enmesh.inference import diagnostics
-from enmesh.inference.diagnostics import diagnose
+from enmesh import diagnostics, simulate
+from enmesh.diagnostics import diagnose
 
 
 def kinds(series, *args, **options):

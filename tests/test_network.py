@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from enmesh import InputError, Network
-from enmesh.inference.network import Candidate
+from enmesh.network.network import Candidate
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from enmesh.draw.shapes import corners, passes, sampled
 from enmesh.draw.style import THEMES
 from enmesh.draw.tags import tag_size
 from enmesh.errors import InputError
-from enmesh.inference.network import Candidate
+from enmesh.network.network import Candidate
 from tests import networks
 from tests.marks import rest_slow, slow_if
 

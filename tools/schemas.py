@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from enmesh import inspection
-from enmesh.inference import network, network_json
-from enmesh.inference.json_shape import schema_of
+from enmesh.network import network, network_json
+from enmesh.network.json_shape import schema_of
 
 FOLDER = Path(__file__).parents[1] / "src" / "enmesh" / "schemas"
 

@@ -9,6 +9,7 @@ import warnings
 from enmesh import datasets, simulate
 from enmesh.data.files import read
 from enmesh.data.series import Series
+from enmesh.diagnostics import diagnose
 from enmesh.draw.report import write as report
 from enmesh.embedding import Embedding, Lags
 from enmesh.embedding.cao import Cao
@@ -22,9 +23,7 @@ from enmesh.estimators import KSG, Combined, Discrete, Gaussian, Kernel, Mixed, 
 from enmesh.events.events import Events
 from enmesh.events.point_process import NearbyHistories, PointProcess
 from enmesh.exchange.accessor import register as _register
-from enmesh.inference.diagnostics import diagnose
 from enmesh.inference.infer import infer
-from enmesh.inference.network import Network
 from enmesh.inspection import inspect
 from enmesh.lag_profile import lag_profile
 from enmesh.measures import (
@@ -40,6 +39,7 @@ from enmesh.measures import (
 from enmesh.model.model import Model
 from enmesh.model.parts import parts
 from enmesh.model.power import plan, power
+from enmesh.network.network import Network
 from enmesh.scores import MIT, TE, TEA, TEE, Criterion, LinkTest
 from enmesh.scores import score_graph as score
 from enmesh.search import RPDAG, BasinFlooding, Exact, Exhaustive, HillClimb, Independent, Tabu

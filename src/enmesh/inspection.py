@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.diagnostics import hazards_of_data
 from enmesh.draw import cautions
 from enmesh.errors import InputError, collected_hazards
 from enmesh.events.events import Events
-from enmesh.inference.diagnostics import hazards_of_data
 from enmesh.inference.infer import check_numbers, infer
-from enmesh.inference.json_shape import FLAG, MAYBE, NUMBER, TEXT, WHOLE, listed, parts, row
 from enmesh.inference.plan import Planner
 from enmesh.inference.wanted import Choices, Request
+from enmesh.network.json_shape import FLAG, MAYBE, NUMBER, TEXT, WHOLE, listed, parts, row
 from enmesh.options import plain
 
 FORMAT = "enmesh inspection 1"

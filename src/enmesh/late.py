@@ -7,7 +7,7 @@ PLACES = {
     "csv text": "enmesh.data.files:csv_text",
     "events": "enmesh.events.transfers",
     "scorer of events": "enmesh.events.scorer",
-    "diagnose": "enmesh.inference.diagnostics:diagnose",
+    "diagnose": "enmesh.diagnostics:diagnose",
     "plan": "enmesh.inference.plan",
     "outlook": "enmesh.model.page:outlook",
     "power": "enmesh.model.power:power",

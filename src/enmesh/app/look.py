@@ -18,10 +18,10 @@ from enmesh.data.frames import pick
 from enmesh.data.rules import rules_of
 from enmesh.data.table import visible
 from enmesh.data.tables import read_table
+from enmesh.diagnostics import SPIKE, Finding, hazards_of_data
 from enmesh.draw.shapes import extremes
 from enmesh.errors import InputError, collected_hazards
 from enmesh.events.sources import NODES, TIMES, TRIALS
-from enmesh.inference.diagnostics import SPIKE, Finding, hazards_of_data
 from enmesh.options import plain
 
 POINTS, DIGITS = 300, 4  # of a line

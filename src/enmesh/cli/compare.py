@@ -12,7 +12,7 @@ from enmesh.cli.results import refuse_foreign, results_folder, write_links
 from enmesh.data.sources import write_whole
 from enmesh.data.table import listed, visible
 from enmesh.errors import InputError
-from enmesh.inference.network import LEVEL
+from enmesh.network.network import LEVEL
 
 FILES = ("difference.json", "difference.csv", "difference.png", "difference.svg", "difference.html")
 FORMAT = "enmesh difference 1"

@@ -10,9 +10,9 @@ from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.data.graph_input import parents_of
 from enmesh.data.sources import refuse_existing
+from enmesh.diagnostics import hazards_of_data
 from enmesh.embedding.base import SelfPrediction, chosen_embedding
 from enmesh.errors import hazard
-from enmesh.inference.diagnostics import hazards_of_data
 from enmesh.inference.plan import planned
 from enmesh.inference.wanted import Request
 from enmesh.measures import link

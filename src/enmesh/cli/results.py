@@ -11,7 +11,7 @@ from typing import Any
 from enmesh.data.sources import is_there, shorter, write_whole
 from enmesh.data.table import guarded, listed, visible
 from enmesh.errors import InputError
-from enmesh.inference.network import Network
+from enmesh.network.network import Network
 
 FILES = ("network.json", "edges.csv", "network.png", "network.svg", "report.html")
 

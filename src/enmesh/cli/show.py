@@ -18,7 +18,7 @@ from enmesh.data.table import visible
 from enmesh.draw import answer, cautions
 from enmesh.draw.report.words import fewer_digits, headline, links, standing
 from enmesh.errors import HazardWarning
-from enmesh.inference.network import Network
+from enmesh.network.network import Network
 from enmesh.options import plain
 
 

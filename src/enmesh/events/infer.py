@@ -8,10 +8,10 @@ from enmesh.events.events import Events
 from enmesh.events.point_process import PointProcess
 from enmesh.events.question import FEW
 from enmesh.events.transfers import with_histories
-from enmesh.inference.network import Network
 from enmesh.inference.plan import Plan
 from enmesh.inference.run import Run
 from enmesh.inference.wanted import Choices, Request, Scores
+from enmesh.network.network import Network
 from enmesh.scores import TEE
 from enmesh.tasks import single_thread
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from enmesh.inference.network import Network
+    from enmesh.network.network import Network
 
 
 class Accessor:

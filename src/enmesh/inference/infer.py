@@ -10,22 +10,22 @@ from typing import Any
 
 from enmesh import late
 from enmesh.data.series import Series
+from enmesh.diagnostics import hazards_of_data
 from enmesh.embedding import Pasts
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.estimators import Estimator
 from enmesh.events.events import Events
-from enmesh.inference.diagnostics import hazards_of_data
-from enmesh.inference.network import Network
 from enmesh.inference.run import Run
 from enmesh.inference.wanted import Edges, Request
-from enmesh.inference.within import with_within
 from enmesh.inference.workers import check_jobs
+from enmesh.network.network import Network
 from enmesh.options import names_in, switch, whole
 from enmesh.scores import Score
 from enmesh.scores.base import check_alpha
 from enmesh.search.base import Search
 from enmesh.surrogates import Surrogate
 from enmesh.tasks import single_thread
+from enmesh.within.network import with_within
 
 # What says how links are tested, and where; the rest says which are possible, and who computes.
 WANTED = ("score", "estimator", "embedding", "alpha", "level", "fdr", "context", "surrogate", "n_surrogates", "max_lag")

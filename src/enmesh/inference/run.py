@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from enmesh.data.series import Series
+from enmesh.diagnostics import determined, hazards_of_pasts
 from enmesh.draw.shapes import preview
 from enmesh.embedding import Embedding, Pasts, reach
 from enmesh.errors import InputError, first_few, hazard
 from enmesh.events.events import Events
 from enmesh.explain import with_effects
-from enmesh.inference.diagnostics import determined, hazards_of_pasts
 from enmesh.inference.evaluate import Evaluator
-from enmesh.inference.network import LEVEL, Candidate, Network, PairTests
 from enmesh.inference.plan import Plan, Planner
 from enmesh.inference.progress import Progress
 from enmesh.inference.screen import BUDGET_ANALYTIC, count_families
@@ -28,6 +27,7 @@ from enmesh.inference.wanted import Choices, Request, constrained
 from enmesh.inference.workers import start_ahead
 from enmesh.links.selection import Drivers
 from enmesh.methods import resolve
+from enmesh.network.network import LEVEL, Candidate, Network, PairTests
 from enmesh.options import describe
 from enmesh.scores import Link, LinkTest, Score
 from enmesh.search import Exact, Independent

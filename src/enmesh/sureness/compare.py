@@ -16,8 +16,8 @@ from enmesh.data.series import Series
 from enmesh.data.sources import is_source
 from enmesh.errors import InputError, hazard, refuse_if
 from enmesh.inference.infer import infer
-from enmesh.inference.network import LEVEL, Network
 from enmesh.inference.workers import in_order
+from enmesh.network.network import LEVEL, Network
 from enmesh.options import restore, whole
 from enmesh.scores.base import Parents, Score
 from enmesh.sureness import units

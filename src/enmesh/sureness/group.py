@@ -11,8 +11,8 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.inference.infer import infer
-from enmesh.inference.network import FORMAT, Network
 from enmesh.inference.workers import in_order
+from enmesh.network.network import FORMAT, Network
 from enmesh.options import describe, names_in, plain, restore
 from enmesh.sureness import units
 from enmesh.sureness.units import PairTables

@@ -10,13 +10,13 @@ from enmesh.data.series import Series
 from enmesh.draw.shown import Reported
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.inference.infer import infer
-from enmesh.inference.network import LEVEL, Network
-from enmesh.inference.within import Asked
-from enmesh.inference.within_cautions import CHANGE
+from enmesh.network.network import LEVEL, Network
 from enmesh.options import whole
 from enmesh.significance import q_values
 from enmesh.sureness.compare import Comparison, compare
+from enmesh.within.cautions import CHANGE
 from enmesh.within.changes import Change, change_of, time_of
+from enmesh.within.network import Asked
 
 if TYPE_CHECKING:
     import pandas as pd

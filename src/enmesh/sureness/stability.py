@@ -17,8 +17,8 @@ from enmesh.data.series import Series
 from enmesh.draw.shown import Reported
 from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
-from enmesh.inference.network import Network
 from enmesh.inference.workers import in_order
+from enmesh.network.network import Network
 from enmesh.options import describe, whole
 from enmesh.sureness.units import Units, frame, units_of
 

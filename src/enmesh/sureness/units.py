@@ -18,8 +18,8 @@ from enmesh.draw.shown import Reported
 from enmesh.embedding.lagged import checked_pasts, reach
 from enmesh.errors import InputError, hazard
 from enmesh.estimators.scaling import normal_scores
-from enmesh.inference.network import Network
 from enmesh.links.horizon import horizon
+from enmesh.network.network import Network
 from enmesh.options import whole
 from enmesh.scores import LinkTest
 from enmesh.scores.base import Link, Parents, Score

@@ -9,9 +9,9 @@ from enmesh.data.series import Series
 from enmesh.draw.shown import Reported
 from enmesh.errors import InputError
 from enmesh.inference.infer import infer
-from enmesh.inference.network import LEVEL, Network
 from enmesh.inference.run import DOUBTFUL
 from enmesh.inference.workers import in_order
+from enmesh.network.network import LEVEL, Network
 from enmesh.options import restore, whole
 from enmesh.sureness.units import parents_in, q_of, tests_of
 from enmesh.te_matrix import warn_if_too_few

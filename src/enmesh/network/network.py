@@ -14,7 +14,7 @@ from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.draw.subject import LEVEL
 from enmesh.errors import InputError
 from enmesh.explain import Explainer, Explanation, explain, lag_grid
-from enmesh.inference.network_json import check_agreement, check_network
+from enmesh.network.network_json import check_agreement, check_network
 from enmesh.options import plain
 from enmesh.tasks import single_thread
 from enmesh.within.hidden import fragile, robustness

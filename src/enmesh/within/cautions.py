@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from enmesh.errors import first_few
-from enmesh.inference.network import LEVEL, Network
+from enmesh.network.network import LEVEL, Network
 
 SURE = 0.01  # error rate of a caution, over all pairs or links (Bonferroni)
 SUSPECT = 0.01  # p-value up to which dependence within one sample counts as a sign of a hidden driver

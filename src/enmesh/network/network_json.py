@@ -10,7 +10,7 @@ from typing import Any
 
 from enmesh.errors import InputError
 from enmesh.explain import Explanation
-from enmesh.inference.json_shape import (
+from enmesh.network.json_shape import (
     FLAG,
     MAPPING,
     MAYBE,

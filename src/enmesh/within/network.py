@@ -14,15 +14,15 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.embedding import Embedding, Lagged
 from enmesh.errors import InputError, hazard
-from enmesh.inference.network import LEVEL, Candidate, Network, PairTests
-from enmesh.inference.within_cautions import cautions, feedback_at_one_lag, hidden_suspected
 from enmesh.links.known import Known
 from enmesh.links.ladder import Tested, at_all_lags, full_test
 from enmesh.links.samples import Samples
+from enmesh.network.network import LEVEL, Candidate, Network, PairTests
 from enmesh.options import restore
 from enmesh.scores import LinkTest
 from enmesh.search.base import Problem
 from enmesh.significance import q_values
+from enmesh.within.cautions import cautions, feedback_at_one_lag, hidden_suspected
 from enmesh.within.changes import changing_links
 from enmesh.within.hidden import strongest_observed
 from enmesh.within.orient import Oriented, oriented
