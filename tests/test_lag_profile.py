@@ -98,7 +98,7 @@ def test_trials_and_missing_values():
     holes = delayed(400).values.copy()
     holes[[50, 120], 0] = np.nan
     series = em.Series(holes, names="abc", missing="drop")
-    with pytest.warns(em.HazardWarning, match="missing='drop'"):
+    with pytest.warns(em.HazardWarning, match="missing or masked values"):
         profile = em.lag_profile(series, "a", "b", max_lag=6, estimator=em.Gaussian())
     assert profile.best == 4
 

@@ -30,7 +30,8 @@ def numbers(text: str) -> list[float]:
 
 def span(values: list[float], digits: int) -> str:
     """Return the smallest and the largest of some values."""
-    return f"{min(values):.{digits}f} to {max(values):.{digits}f}"
+    ends = [f"{value:.{digits}f}" for value in (min(values), max(values))]
+    return " to ".join(dict.fromkeys(ends))
 
 
 def four() -> str:

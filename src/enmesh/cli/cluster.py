@@ -5,6 +5,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from enmesh.errors import InputError
+from enmesh.inference.workers import by_dask
 
 PATIENCE = 10  # seconds for a scheduler to answer
 WAIT = 3600  # seconds for its first worker, which may stand in the queue of a cluster
@@ -19,7 +20,6 @@ def on(address: str | None, n_jobs: int = 1) -> Iterator[None]:
     if n_jobs != 1:
         raise InputError("--jobs has no effect with --cluster, which has its own workers; leave it out")
     try:
-        import joblib
         from dask.distributed import Client
     except ImportError:
         raise InputError("dask is not installed; run: pip install 'enmesh[cluster]'") from None
@@ -32,7 +32,7 @@ def on(address: str | None, n_jobs: int = 1) -> Iterator[None]:
         reason = " ".join(str(error).split())[:160]
         raise InputError(f"no dask scheduler answers at {address} ({reason}); start one: dask scheduler") from None
     try:
-        with joblib.parallel_config(backend="dask", wait_for_workers_timeout=WAIT):
+        with by_dask(WAIT):
             yield
     finally:
         with suppress(Exception):  # a scheduler that is gone cannot be told

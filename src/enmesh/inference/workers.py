@@ -6,7 +6,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from itertools import islice
 from math import ceil
 from numbers import Integral
@@ -40,6 +40,15 @@ def check_jobs(n_jobs: Any) -> None:
     """Refuse a number of workers that cannot be."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InputError(f"n_jobs={n_jobs!r} is not possible; give a number of workers, or -1 for all cores")
+
+
+@contextmanager
+def by_dask(patience: float) -> Iterator[None]:
+    """Let the dask client of this thread compute; its first worker has so many seconds to come."""
+    import joblib
+
+    with joblib.parallel_config(backend="dask", wait_for_workers_timeout=patience):
+        yield
 
 
 class Workers:
