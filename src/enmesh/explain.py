@@ -22,6 +22,7 @@ from enmesh.embedding.fits import orthonormal_rest
 from enmesh.errors import InputError, refuse_if
 from enmesh.estimators.residuals import Residuals
 from enmesh.estimators.scaling import normal_scores
+from enmesh.links.samples import thinned
 from enmesh.options import plain, restore
 
 if TYPE_CHECKING:
@@ -160,8 +161,9 @@ class Explainer:
 def _shape(series: Series, blocks: Blocks, ends: Ends, lag: int) -> dict[str, Any]:
     """Return the scatter, the line through it, the linear effect and the lags."""
     source, target, given = ends
-    both = _taken(series.values, blocks.rows, [Lagged(source, lag), Lagged(target, 0)])
-    basis = Residuals("quadratic", _taken(series.values, blocks.rows, _known(blocks, target, given))).basis
+    rows = thinned(blocks.rows)
+    both = _taken(series.values, rows, [Lagged(source, lag), Lagged(target, 0)])
+    basis = Residuals("quadratic", _taken(series.values, rows, _known(blocks, target, given))).basis
     left = both - basis @ (basis.T @ both) + both.mean(axis=0)
     shown = left[np.unique(np.linspace(0, len(left) - 1, POINTS).astype(int))]
     lags = _lags(series, [blocks])
@@ -242,8 +244,9 @@ def effects(
     It is the coefficient of the source at that lag in the regression of the target on it, the target's own past and
     the pasts of the parents ``given``, where source and target are measured in their own standard deviations.
     """
-    known = _taken(series.values, blocks.rows, _known(blocks, target, given))
-    columns = _taken(series.values, blocks.rows, [Lagged(target, 0), *(Lagged(*link) for link in links)])
+    rows = thinned(blocks.rows)
+    known = _taken(series.values, rows, _known(blocks, target, given))
+    columns = _taken(series.values, rows, [Lagged(target, 0), *(Lagged(*link) for link in links)])
     constant, centred = np.full((len(known), 1), len(known) ** -0.5), columns - columns.mean(axis=0)
     basis = orthonormal_rest(constant, known - known.mean(axis=0))
     left, spread = centred - basis @ (basis.T @ centred), columns.std(axis=0)
@@ -264,7 +267,7 @@ def lag_curve(series: Series, blocks: Blocks, ends: Ends, lags: Sequence[int]) -
 
     source, target, given = ends
     first = np.repeat(np.concatenate([[0], np.cumsum(series.lengths)[:-1]]), series.lengths)
-    rows = blocks.rows[blocks.rows - first[blocks.rows] >= max(lags)]
+    rows = thinned(blocks.rows[blocks.rows - first[blocks.rows] >= max(lags)])
     scores = np.full(series.values.shape, np.nan)
     for node in (source, target, *given):
         column = series.values[:, node].astype(float)

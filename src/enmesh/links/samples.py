@@ -37,8 +37,7 @@ class Samples:
         lengths = np.array(series.lengths)
         place = np.concatenate([np.arange(length) for length in lengths])
         self.rows = np.flatnonzero(place >= max_lag)
-        if len(self.rows) > LONG:
-            self.rows = self.rows[np.linspace(0, len(self.rows) - 1, LONG).astype(int)]
+        self.rows = thinned(self.rows)
         if len(self.rows) < LEAST:
             told = f"lags up to {max_lag} leave {len(self.rows)} of {self.length} samples; at least {LEAST} are needed"
             raise InputError(f"{told}: give {'a smaller max_lag, or ' * (max_lag > 1)}a longer record")
@@ -156,6 +155,11 @@ class Samples:
     @cached_property
     def _volatility_basis(self) -> np.ndarray:
         return orthonormal(self.volatility[:, self.rows])
+
+
+def thinned(rows: np.ndarray) -> np.ndarray:
+    """Return rows, evenly spread where there are more than are predicted."""
+    return rows if len(rows) <= LONG else rows[np.linspace(0, len(rows) - 1, LONG).astype(int)]
 
 
 def _standardised(column: np.ndarray) -> np.ndarray:
