@@ -55,9 +55,9 @@ class Rung(NamedTuple):
         """Return the rung of some of the candidates."""
         return Rung(self.ratio[some], self.features[some], self.responses)
 
-    def p_values(self, known: Known, wider: float = 1.0) -> np.ndarray:
-        """Return p-values by Rao's F, of statistics that are ``wider`` by chance than by the formula."""
-        return wilks_p(self.ratio / wider, self.features, self.responses, known.n - known.rank)
+    def p_values(self, known: Known, wider: float = 1.0, shifts: float = np.inf) -> np.ndarray:
+        """Return p-values by Rao's F, of statistics ``wider`` by chance than by the formula, as ``shifts`` have shown."""
+        return wilks_p(self.ratio, self.features, self.responses, known.n - known.rank, wider, shifts)
 
 
 class Tested(NamedTuple):
@@ -81,8 +81,14 @@ class Turns(NamedTuple):
         return self._replace(shifts=self.shifts[:count])
 
 
-def wilks_p(ratio: np.ndarray, features: np.ndarray, q: int, rest: int) -> np.ndarray:
-    """Return p-values of -ln(lambda) by Rao's F (exact for one or two responses or features)."""
+def wilks_p(
+    ratio: np.ndarray, features: np.ndarray, q: int, rest: int, wider: float = 1.0, shifts: float = np.inf
+) -> np.ndarray:
+    """Return p-values of -ln(lambda) by Rao's F (exact for one or two responses or features).
+
+    A statistic that is ``wider`` by chance than by the formula is divided by that. Its mean over so many independent
+    ``shifts`` is uncertain too: a second denominator.
+    """
     from scipy.special import fdtrc
 
     m = np.asarray(features, float)
@@ -91,7 +97,9 @@ def wilks_p(ratio: np.ndarray, features: np.ndarray, q: int, rest: int) -> np.nd
     t = np.where(size > 0, np.sqrt(np.maximum(mq * mq - 4, 1e-9) / np.where(size > 0, size, 1)), 1.0)
     second = np.maximum((v - (q - m + 1) / 2) * t - mq / 2 + 1, 1.0)
     with np.errstate(over="ignore"):
-        f = np.expm1(np.maximum(ratio, 0) / t) * second / mq
+        f = np.expm1(np.maximum(ratio / wider, 0) / t) * second / mq
+    if wider > 1:
+        second = 1 / (1 / second + 1 / (mq * shifts))
     return np.where((m > 0) & (v > 1), np.maximum(fdtrc(mq, second, f), SMALLEST), 1.0)
 
 
@@ -284,14 +292,14 @@ class Ladder:
                 some = [rung.part(slice(k * lags, (k + 1) * lags)) for rung in made]
                 yield cls(known, variables, made=(some, line and line.part(slice(k, k + 1))))
 
-    def combined(self, wider: Sequence[float] = (1.0,) * 5) -> Tested:
-        """Return the test, of statistics that are ``wider`` by chance than by their formulas."""
+    def combined(self, wider: Sequence[float] = (1.0,) * 5, shifts: float = np.inf) -> Tested:
+        """Return the test, of statistics that are ``wider`` by chance than by their formulas, as ``shifts`` have shown."""
         known = self.known
-        p = np.stack([rung.p_values(known, by) for rung, by in zip(self._rungs, wider)], axis=-1)
+        p = np.stack([rung.p_values(known, by, shifts) for rung, by in zip(self._rungs, wider)], axis=-1)
         count, weights = len(p), np.array(WEIGHTS[known.linear])
         every, shares = p.ravel(), np.tile(weights / count, (count, 1)).ravel()
         if self._together is not None:
-            every = np.append(every, self._together.p_values(known, wider[4]))
+            every = np.append(every, self._together.p_values(known, wider[4], shifts))
             shares = np.append(shares * (1 - TOGETHER), TOGETHER)
         best = int((every / shares).argmin())
         place, rung = divmod(best, p.shape[1])
@@ -322,7 +330,21 @@ class Ladder:
         made = rungs(self.known, strongest, turns)
         if self._together is not None:
             made.append(together(self.known, self.sources, len(self.sources), turns))
-        return self.combined([*(_excess(rung, rest) for rung in made), 1.0][:5])
+        independent = _independent(self.known, strongest)
+        return self.combined([*(_excess(rung, rest) for rung in made), 1.0][:5], independent)
+
+
+def _independent(known: Known, sources: Sequence[Lagged]) -> float:
+    """Return how many circular shifts of a source are independent of each other: few, if it is slow or periodic.
+
+    Over all shifts, a squared correlation with a residual of spectrum R has the mean of |X|^2 R over frequencies, and
+    the variance of a chi-square mean over so many.
+    """
+    x = known.samples.take(known.samples.functions[0], sources, known.rows)
+    source, target = ((np.abs(np.fft.rfft(rows)) ** 2).mean(0)[1:] for rows in (x, known.responses[:1]))
+    width = int(known.n**0.5)
+    both = source * np.convolve(target, np.ones(width) / width, "same")
+    return float(2 * both.sum() ** 2 / (both**2).sum())
 
 
 def _excess(rung: Rung, rest: int) -> float:
