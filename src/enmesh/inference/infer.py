@@ -60,45 +60,56 @@ def infer(
     seed: int = 0,
     bootstrap: int = 0,
 ) -> Network:
-    """Infer which node drives which. Without options, every possible link is tested by regression (`LinkTest`).
+    """Infer which node drives which.
+
+    Most calls need ``series`` alone. docs/defaults.md explains the test that is then used.
 
     Parameters
     ----------
     series
-        A `Series`, anything `Series` takes (table, array, path), or `Events`, whose lags are times.
-    score, estimator
-        Another method: a score such as ``TEE(estimator=KSG())``, an estimator, or a name on the command line.
-    search
-        How the best graph is found: by default `Exact`, which proves that it is the best.
-    embedding
-        Past of every node, such as ``Embedding(dim=2)`` or ``Lags(...)``; by default selected from the data.
+        A `Series`, or what `Series` takes: a table, an array, a path. `Events` have times for lags.
     level, fdr
-        Error rate of a link, by default 0.01, lower in large networks (one false link); or a false discovery rate.
-    context
-        Nodes that every test is conditioned on and that are never driven, such as a temperature.
-    alpha, surrogate, n_surrogates
-        Of a score or estimator: its confidence level, 1 - ``level``, and how its surrogates are made.
+        Error rate of a link: 0.01, lower in large networks (about one false link in all). ``fdr``
+        keeps links by a false discovery rate instead.
     max_lag, max_parents
-        Largest lag, by default 5 or what a linear scan of longer lags finds; largest number of parents of a node.
+        Largest lag: 5, or more if a linear scan finds a longer one. Largest number of parents.
+    context
+        Nodes that every test is conditioned on and that nothing drives, such as a temperature.
     acyclic, within_sample
-        Allow no feedback (the score lost is `Network.gap`); add edges of lag 0 where they can be oriented.
-    required, forbidden, tiers, candidates
-        Edges ``(source, target)`` that must or must not be there; groups of nodes in order, with no edge from a later
-        to an earlier group; ``{target: sources}``, the only sources that a target may have.
-    screen
-        Preselect sources for a score: None if there are many, True, False, or a number of sources per node.
-    n_jobs, memory
-        Workers, -1 for all cores, and bytes that they may use together. Results do not depend on them.
-    store, progress, seed
-        File that keeps finished scores, so that a stopped run resumes; True, False or ``f(done, total, what=phase)``,
-        by default shown after two seconds; seed of everything random.
+        Exclude feedback, as the paper does. Add edges of lag 0 where the data show their direction.
+    required, forbidden, candidates
+        Edges ``(source, target)`` that must be there, or must not. ``candidates`` has the only
+        sources that a target may have: ``{target: sources}``.
+    tiers
+        Groups of nodes in order. No edge goes from a later group to an earlier one.
     bootstrap
-        Number of halves of the data to infer again; ``edges["stability"]`` is the share of cuts with the link.
+        Number of halves of the data to infer again, for ``edges["stability"]``.
+    n_jobs, memory, seed
+        Number of workers (-1: all cores). Bytes that they may use together. Neither changes a
+        result. Seed of random numbers.
+    store, progress
+        File that keeps finished scores: a stopped run goes on from there. ``progress`` is True,
+        False or a function ``f(done, total, what=phase)``.
+    score, estimator, search
+        Another method than the default test, such as ``TEE(estimator=KSG())`` or ``"ksg"``. Another
+        search than `Exact`, which proves that no other graph is better.
+    embedding, alpha, surrogate, n_surrogates, screen
+        Options of such a method: past of every node, such as ``Embedding(dim=2)``; confidence
+        level; kind and number of surrogates; whether sources are preselected, or how many.
 
     Returns
     -------
     Network
-        Its ``choices`` say what was chosen and why, its ``warnings`` what could mislead.
+        ``edges`` has the links, ``pairs`` every tested pair. ``choices`` says what was chosen and
+        why, ``warnings`` what could mislead. ``plot()`` draws the network, ``report("page.html")``
+        writes a page, ``fit()`` makes a model that predicts.
+
+    See Also
+    --------
+    inspect : what infer would do with a recording, and what to do first.
+    significance, lag_profile : one link.
+    stability, interval, windows : how sure the links are.
+    Series : how to read and prepare a recording.
 
     Examples
     --------
