@@ -1,9 +1,9 @@
-"""How far back sources are looked for: a few lags, or as many as a linear look at a tenth of the record asks for.
+"""The largest lag at which sources are tested: 5, or a longer one that a linear scan finds.
 
-Innovations of every node (the residuals of a linear autoregression) are correlated at lags up to a tenth of the record.
-A pair whose strongest correlation lies beyond the usual lags, and is significant among all pairs and lags at a tenth of
-the level, moves the horizon to it. Both ends are innovations, since memory would carry a near lag far (prewhitening:
-Box and Jenkins 1970).
+The scan correlates the residuals of linear autoregressions of all pairs, at lags up to a tenth of the record
+(prewhitening, Box and Jenkins 1970: without it, memory would make a short lag look long). If the strongest
+correlation of a pair has a longer lag than the usual ones, and is significant among all pairs and lags at a tenth of
+the level, the largest lag is raised to it.
 """
 
 import numpy as np
@@ -19,13 +19,13 @@ MOST = 3e7  # values of the spectra of all pairs up to which the scan is made at
 
 
 def horizon(series: Series, level: float) -> tuple[int, str]:
-    """Return the largest lag at which sources are looked for, and the reason in words."""
+    """Return the largest lag at which sources are tested, and the reason in words."""
     samples = max(series.lengths)
     usual = max(1, min(USUAL, sum(series.lengths) // LEAST, samples - 2))
     far = int(TENTH * samples)
     bearable = sum(series.lengths) // LEAST
     if far <= usual:
-        return usual, "default; the record is too short for a look at longer lags"
+        return usual, "default; the recording is too short for a scan of longer lags"
     lag = _scanned(series, usual, far, level)
     if lag is None:
         return (usual, "default; the recording is too large for a scan of longer lags, or its trials are too short")
@@ -33,11 +33,11 @@ def horizon(series: Series, level: float) -> tuple[int, str]:
         return usual, f"default; a linear scan of lags {usual + 1} to {far} found nothing"
     if lag <= bearable:
         return lag, f"a linear scan of lags {usual + 1} to {far} found a source at lag {lag}"
-    return usual, f"default; a linear scan found a source at lag {lag}: max_lag={lag} looks there"
+    return usual, f"default; a linear scan found a source at lag {lag}; max_lag={lag} tests it"
 
 
 def _scanned(series: Series, usual: int, far: int, level: float) -> int | None:
-    """Return the largest lag beyond the usual ones at which a pair depends most, and significantly.
+    """Return the largest lag, above ``usual``, that is both the strongest of a pair and significant.
 
     0 if there is none, None if no scan was made.
     """
@@ -66,7 +66,7 @@ def _scanned(series: Series, usual: int, far: int, level: float) -> int | None:
 
 
 def _innovations(trial: np.ndarray, order: int) -> np.ndarray:
-    """Return what a line through ``order`` own lags leaves of the normal scores of each node, standardised."""
+    """Return the standardised residuals of a linear autoregression of each node's normal scores on ``order`` lags."""
     found = []
     for column in trial.astype(float).T:
         there = np.isfinite(column)

@@ -1,19 +1,19 @@
-"""The test of a link: does a source, at any lag, tell of a target what is not known already?
+"""The test of a link: does a source, at any lag, help to predict a target, given everything else that is known?
 
-1. **Known.** The target is regressed on its own past and on the other sources (`known`); what is left becomes a few
-   responses: location, spread, shape.
-2. **Features.** A lagged variable of the source enters by itself, by its square, by functions of its rank, and by its
-   products with what is known.
-3. **Rungs.** Four multivariate regressions of responses on features, each with Wilks' lambda and Rao's F: a line (one
-   feature, location); squares and products (location); the spread (second response); and everything. A fifth takes
-   all lags of the source together in a line.
-4. **One p-value.** The p-values of all rungs and lags are combined by the Cauchy combination test (Liu and Xie 2020),
-   which holds for dependent tests; a line has most weight where a line is the best basis of what is known.
-5. **Chance.** Where that p-value is at most `LOOK`, the source is shifted in a circle `SHIFTS` times. The mean of the
-   statistic over the shifts says how much larger than by its formula it is by chance alone; it is divided by that.
-6. **Within one sample.** A link from a to b can show in c, which b drives, if the influence takes less than one sample.
-   Where the present values of other sources depend on what is left of the target, the source must pass the test given
-   those too; the larger p-value counts.
+1. **Known.** The target is regressed on its own past and on the other sources (`known`). Functions of the residual are
+   the responses: location, spread, shape.
+2. **Features** of a lagged variable of the source: its value, its square, functions of its rank, and its products with
+   known variables.
+3. **Rungs.** A rung is one multivariate regression of responses on features, with Wilks' lambda and Rao's F. There are
+   four for each lag: linear (its value; location), quadratic (square and products too; location), spread (second
+   response), and full (all features and responses). A fifth is linear in all lags of the source together.
+4. **One p-value.** The Cauchy combination test (Liu and Xie 2020) combines the p-values of all rungs and lags. It is
+   valid for dependent tests. The linear rung has most weight if the linear model of the target is the best one.
+5. **Chance.** If that p-value is at most `LOOK`, the source is shifted in a circle `SHIFTS` times. The statistic is
+   divided by the ratio of its mean over the shifts to its expected value, if the ratio is larger than 1.
+6. **Within one sample.** If a drives b and b drives c in less than one sample, a can look like a source of c. If the
+   present values of other sources depend on the residual, the source is tested given these values too. The larger
+   p-value counts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ GOLDEN = (5**0.5 - 1) / 2
 
 
 class Rung(NamedTuple):
-    """-ln of Wilks' lambda of every candidate, its features, and the number of responses."""
+    """One regression of each candidate: -ln of Wilks' lambda, number of features, number of responses."""
 
     ratio: np.ndarray
     features: np.ndarray
@@ -56,12 +56,12 @@ class Rung(NamedTuple):
         return Rung(self.ratio[some], self.features[some], self.responses)
 
     def p_values(self, known: Known, wider: float = 1.0, shifts: float = np.inf) -> np.ndarray:
-        """Return p-values by Rao's F, of statistics ``wider`` by chance than by the formula, as ``shifts`` have shown."""
+        """Return p-values by Rao's F; ``wider`` and ``shifts`` as in `wilks_p`."""
         return wilks_p(self.ratio, self.features, self.responses, known.n - known.rank, wider, shifts)
 
 
 class Tested(NamedTuple):
-    """One source tested: value in nats, p-value, strongest lag, mean of the value by chance, and the rung it is of."""
+    """Test of one source: value in nats, p-value, strongest lag, mean of the value without a link, strongest rung."""
 
     value: float
     p_value: float
@@ -86,8 +86,9 @@ def wilks_p(
 ) -> np.ndarray:
     """Return p-values of -ln(lambda) by Rao's F (exact for one or two responses or features).
 
-    A statistic that is ``wider`` by chance than by the formula is divided by that. Its mean over so many independent
-    ``shifts`` is uncertain too: a second denominator.
+    ``ratio`` is -ln(lambda) of ``features`` and ``q`` responses with ``rest`` degrees of freedom. It is divided by
+    ``wider``: how many times larger than expected it is over ``shifts`` independent circular shifts. The uncertainty
+    of that mean lowers the denominator degrees of freedom.
     """
     from scipy.special import fdtrc
 
@@ -115,7 +116,7 @@ def combined(p: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def rungs(known: Known, candidates: Sequence[Lagged], turns: Turns | None = None, joint: bool = False) -> list[Rung]:
-    """Return the four rungs of every lagged variable; or, jointly or shifted in a circle, of all of them together."""
+    """Return the four rungs of every lagged variable; if ``joint`` or shifted in a circle, of all together."""
     responses, n = known.responses, known.n
     features = _features(known, candidates, turns)
     basis, responses = (rows.astype(features.dtype, copy=False) for rows in (known.basis, responses))
@@ -137,19 +138,19 @@ def rungs(known: Known, candidates: Sequence[Lagged], turns: Turns | None = None
 
 
 def one_by_one(known: Known, candidates: Sequence[Lagged]) -> np.ndarray:
-    """Return a p-value of each lagged variable by its four rungs, by formula."""
+    """Return the p-value of each lagged variable: its four rungs combined, without circular shifts."""
     p = np.stack([rung.p_values(known) for rung in rungs(known, candidates)], axis=-1)
     return combined(p, np.array(WEIGHTS[known.linear]))
 
 
 def feature_sets(size: int) -> tuple[tuple[list[int], slice], ...]:
-    """Return features and responses of each rung, of ``size`` features in the order of `_features`."""
+    """Return the features and the responses of each rung; there are ``size`` features, ordered as in `_features`."""
     line, curve = [size - 2], [size - 2, size - 1, *range(FUNCTIONS, size - 2)]
     return (line, slice(0, 1)), (curve, slice(0, 1)), ([0, 1], slice(1, 2)), ([*range(size - 2)], slice(None))
 
 
 def local_values(known: Known, sources: Sequence[Lagged], found: Tested, joint: bool) -> np.ndarray:
-    """Return the value sample by sample: log-likelihood ratios of Gaussian responses, whose mean the value is."""
+    """Return one value per sample: log-likelihood ratios of Gaussian responses. Their mean is the value of the link."""
     samples, n = known.samples, known.n
     if found.rung == 4:
         features = samples.take(samples.scale(known.ranked), sources, known.rows)
@@ -202,9 +203,9 @@ def _rung(products: np.ndarray, told: np.ndarray, alive: np.ndarray, chosen: lis
 
 
 def in_nats(known: Known, source: Lagged, value: float) -> float:
-    """Return the transfer entropy: of numbers the value of the rung, of states that by counting.
+    """Return the transfer entropy: ``value`` (of the rung) for numbers; if all variables are states, by counting.
 
-    If only the target is states, it is at most the entropy of the target.
+    If only the target is states, its entropy is the upper limit.
     """
     samples, rows = known.samples, known.rows
     if not samples.states[known.target]:
@@ -230,7 +231,7 @@ def joint_entropy(codes: np.ndarray) -> float:
 
 
 def together(known: Known, sources: Sequence[Lagged], lags: int, turns: Turns | None = None) -> Rung:
-    """Return the rung of a line through all lags of each source, of which there are ``lags``; or for every shift."""
+    """Return the linear regression on all ``lags`` of each source together; with ``turns``, for every shift."""
     samples = known.samples
     x = samples.take(samples.scale(known.ranked), sources, known.rows)
     x = shifted(x.astype(SINGLE), turns) if turns else x.reshape(-1, lags, known.n)
@@ -250,10 +251,10 @@ def shifted(x: np.ndarray, turns: Turns) -> np.ndarray:
 
 
 def turns_of(known: Known, x: np.ndarray) -> Turns:
-    """Return circular shifts of ``x (rows, n)`` that leave no lag together, spread evenly (golden ratio).
+    """Return circular shifts of ``x (rows, n)``, evenly spread (golden ratio), all larger than the largest lag.
 
-    The circle is closed, in the last quarter of the record, where it is most like its begin: otherwise every shift of a
-    periodic record has a break of phase in it that the record itself does not have.
+    The circle is closed in the last quarter of the record, where the record is most like its beginning. Otherwise every
+    shift of a periodic record would have a break of phase, which the record itself does not have.
     """
     n = x.shape[1]
     span = min(known.samples.max_lag + 1, n // 8)
@@ -266,7 +267,7 @@ def turns_of(known: Known, x: np.ndarray) -> Turns:
 
 
 class Ladder:
-    """All rungs of one source at all its lags, or of several lagged variables jointly, given what is known."""
+    """All rungs of one source at all its lags (or of several lagged variables jointly), given what is known."""
 
     def __init__(
         self, known: Known, sources: Sequence[Lagged], joint: bool = False,
@@ -293,7 +294,7 @@ class Ladder:
                 yield cls(known, variables, made=(some, line and line.part(slice(k, k + 1))))
 
     def combined(self, wider: Sequence[float] = (1.0,) * 5, shifts: float = np.inf) -> Tested:
-        """Return the test, of statistics that are ``wider`` by chance than by their formulas, as ``shifts`` have shown."""
+        """Return the test with one p-value for all rungs and lags; ``wider`` (of each rung) as in `wilks_p`."""
         known = self.known
         p = np.stack([rung.p_values(known, by, shifts) for rung, by in zip(self._rungs, wider)], axis=-1)
         count, weights = len(p), np.array(WEIGHTS[known.linear])
@@ -315,7 +316,7 @@ class Ladder:
         return Tested(value, float(combined(every, shares)), source.lag, features * wider[rung] / (2 * known.n), rung)
 
     def widened(self) -> Tested:
-        """Return the test, of statistics divided by their means over circular shifts where these are larger."""
+        """Return the test after circular shifts: statistics are divided by their mean excess over chance."""
         first = self.combined()
         if first.p_value > LOOK:
             return first
@@ -325,7 +326,7 @@ class Ladder:
         return found if not CLEAR < found.p_value <= LOOK else self._over(turns, strongest)
 
     def _over(self, turns: Turns, strongest: Sequence[Lagged]) -> Tested:
-        """Return the test, of statistics divided by their means over some shifts."""
+        """Return the test after some circular shifts of the strongest lagged variables."""
         rest = self.known.n - self.known.rank
         made = rungs(self.known, strongest, turns)
         if self._together is not None:
@@ -335,10 +336,10 @@ class Ladder:
 
 
 def _independent(known: Known, sources: Sequence[Lagged]) -> float:
-    """Return how many circular shifts of a source are independent of each other: few, if it is slow or periodic.
+    """Return the number of independent circular shifts of a source: small, if the source is slow or periodic.
 
-    Over all shifts, a squared correlation with a residual of spectrum R has the mean of |X|^2 R over frequencies, and
-    the variance of a chi-square mean over so many.
+    Let |X|^2 be the spectrum of the source and R that of the residual. The mean of their squared correlation over all
+    shifts is a mean of |X|^2 R over frequencies, with the variance of a chi-square mean over so many shifts.
     """
     x = known.samples.take(known.samples.functions[0], sources, known.rows)
     source, target = ((np.abs(np.fft.rfft(rows)) ** 2).mean(0)[1:] for rows in (x, known.responses[:1]))
@@ -348,7 +349,7 @@ def _independent(known: Known, sources: Sequence[Lagged]) -> float:
 
 
 def _excess(rung: Rung, rest: int) -> float:
-    """Return how many times larger a statistic is over shifts than by its formula (Bartlett's), at least 1."""
+    """Return the mean of a statistic over shifts, divided by its expected value (Bartlett's formula); at least 1."""
     m, q = rung.features, rung.responses
     size = (rest - m - (q - m + 1) / 2) * rung.ratio / np.maximum(m * q, 1)
     return max(1.0, float(size.mean()))
@@ -371,7 +372,7 @@ def full_test(
 def by_formula(
     samples: Samples, target: int, own: Sequence[Lagged], given: Sequence[Lagged], sources: Sequence[Lagged], clock: int
 ) -> Tested:  # fmt: skip
-    """Test a source without shifts and without present values: its p-value is never larger than that of `full_test`."""
+    """Test a source without shifts and without present values. The p-value of `full_test` is never smaller."""
     known = Known.of(samples, target, [*own, *sorted(set(given))], clock)
     return Ladder(known, sources).combined()
 
@@ -382,7 +383,7 @@ def at_all_lags(samples: Samples, source: int) -> list[Lagged]:
 
 
 def by_line(known: Known, sources: Sequence[int]) -> tuple[list[float], list[float], list[int]]:
-    """Return value, p-value and strongest lag of many sources by the first rung alone, in single precision."""
+    """Return value, p-value and strongest lag of many sources by linear regression alone, in single precision."""
     samples, lags = known.samples, range(1, known.samples.max_lag + 1)
     ratio = np.empty((len(lags), samples.nodes))
     response = known.responses[:1]
@@ -401,7 +402,7 @@ def by_line(known: Known, sources: Sequence[int]) -> tuple[list[float], list[flo
 
 
 def present(known: Known) -> list[Lagged]:
-    """Return the present values of known sources on which what is left of the target depends."""
+    """Return the present values of known sources on which the residual of the target depends."""
     if known.dependent is None:
         known.dependent = _dependent(known)
     return known.dependent

@@ -1,8 +1,8 @@
-"""The samples of a series as the test of a link wants them: functions of every node, at every lag, as rows.
+"""The samples of a series as the test of a link needs them: functions of every node, at every lag, as rows.
 
-Rows of features are contiguous, so that all lagged variables of all nodes are products of matrices. Lags never cross a
-trial. What is missing counts as the mean of its node where a node is a candidate, and takes a sample away where it is
-the target or known: a source that says nothing does not say more by that.
+Rows of features are contiguous, so that matrix products treat all lagged variables of all nodes at once. Lags never
+cross the border of a trial. A missing value of the target, or of a known variable, removes the sample. A missing value
+of a candidate source is replaced by the mean of the source, which adds no information.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _kept: "WeakKeyDictionary[Series, dict[tuple[int, bool], Samples]]" = WeakKeyDic
 
 
 class Samples:
-    """Functions and values ``(node, time)`` of a series, ``rows`` that are predicted, and what is known of time."""
+    """Functions and values ``(node, time)`` of a series, the ``rows`` that are predicted, and functions of time."""
 
     def __init__(self, series: Series, max_lag: int):
         values = series.values.astype(float)
@@ -69,7 +69,7 @@ class Samples:
         return kept[max_lag]  # type: ignore[index]
 
     def scale(self, ranked: bool) -> np.ndarray:
-        """Return the values of all nodes ``(node, time)``: normal scores, or standardised as they are."""
+        """Return the values of all nodes ``(node, time)``: normal scores if ``ranked``, else standardised values."""
         return self.functions[0] if ranked else self.plain
 
     def complete(self, variables: Sequence[Lagged]) -> np.ndarray:
@@ -102,7 +102,7 @@ class Samples:
 
     @cached_property
     def rough(self) -> np.ndarray:
-        """Functions and values of all nodes in single precision, for a first look, ``(5, node, time)``."""
+        """Functions and values of all nodes in single precision ``(5, node, time)``, to preselect lagged variables."""
         return np.concatenate([self.functions, self.plain[None]]).astype(np.float32)
 
     @cached_property
@@ -122,15 +122,15 @@ class Samples:
         return np.stack([f(k * cycles) for k in (1, 2) for f in (np.cos, np.sin)])
 
     def of_time(self, clock: int) -> list[np.ndarray]:
-        """Return functions of time: none (0), slow ones (1), those of the common period (2), or both (3)."""
+        """Return functions of time; ``clock`` is 0 for none, 1 slow ones, 2 those of the common period, 3 both."""
         return [self.slow] * (clock & 1) + [self.periodic] * (clock >> 1)
 
     @cached_property
     def volatility(self) -> np.ndarray:
-        """Rows ``(rows, time)`` that the spread of a node may follow: time, and the common volatility.
+        """Predictors of the spread of a node ``(rows, time)``: slow functions of time, and the common volatility.
 
-        That is the mean square of all nodes: exponentially weighted over the samples before, with its square, and
-        at each lag, so that no node tells of it more than all together.
+        The common volatility is the mean square of all nodes: exponentially weighted over the samples before, with its
+        square, and at each lag. A single node then cannot seem to drive the variance that all nodes share.
         """
         from scipy.signal import lfilter
 
@@ -158,7 +158,7 @@ class Samples:
 
 
 def thinned(rows: np.ndarray) -> np.ndarray:
-    """Return rows, evenly spread where there are more than are predicted."""
+    """Return the rows that are predicted: all, or `LONG` evenly spread ones of a longer record."""
     return rows if len(rows) <= LONG else rows[np.linspace(0, len(rows) - 1, LONG).astype(int)]
 
 

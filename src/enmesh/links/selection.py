@@ -4,10 +4,10 @@
     while the most promising lagged variable passes loosely: known += it
     while the weakest source fails the test given all others: known -= it
 
-Forward selection begins twice: with the last own value alone, and with as long an own past as predicts best. Of smooth
-and nearly deterministic series a long own past hides the sources, whose traces it holds (Takens 1981). Of noisy series
-with long memory a short own past lets other nodes stand in for that memory. The start with the smaller leave-one-out
-error in the end is taken.
+Forward selection runs twice: with the last own value alone, and with the own past that predicts best. The result with
+the smaller leave-one-out error is used. In smooth, nearly deterministic series a long own past contains traces of the
+sources and hides them (Takens 1981). In noisy series with long memory, a short own past makes other nodes stand in for
+that memory.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,24 +32,24 @@ FULL = 5e6  # products of pairs, lags and samples up to which all rungs are aske
 
 
 class Drivers(NamedTuple):
-    """What drives a target: lags of its own past and of its sources, and a test of each source given the others."""
+    """The selected sources of a target: lags of its own past and of each source, and the test of each source."""
 
     own: tuple[int, ...]
     sources: tuple[int, ...]
     lags: tuple[tuple[int, ...], ...]
     tests: tuple[tuple[float, float, int, float], ...]
-    """Of each source: value, p-value, strongest lag, and the mean of the value by chance."""
+    """Of each source: value, p-value, strongest lag, and the mean of the value without a link."""
     others: tuple[tuple[int, float, float, int], ...]
     """Of each other candidate: its position, value, p-value and strongest lag, given the sources."""
     clock: int
     """Which functions of time are known (`Samples.of_time`)."""
     full: bool
-    """Whether a further source passed and was left out for the largest number of parents."""
+    """Whether the largest number of parents excluded a source that passed."""
     partners: tuple[tuple[int, int], ...] = ()
     """Pairs of sources that were found by their product."""
 
     def given(self, sources: Iterable[int]) -> list[Lagged]:
-        """Return the lagged variables of some sources as they were selected; of one that was not, lag 1."""
+        """Return the selected lagged variables of some sources; a source that was not selected has lag 1."""
         known = dict(zip(self.sources, self.lags))
         return [Lagged(j, lag) for j in sorted(sources) for lag in known.get(j, (1,))]
 
@@ -57,7 +57,7 @@ class Drivers(NamedTuple):
 def selected(
     samples: Samples, target: int, candidates: Iterable[int], level: float, always: Sequence[Lagged], most: int
 ) -> Drivers:
-    """Select the sources of a target among candidates; ``always`` is known beforehand (context)."""
+    """Select at most ``most`` sources of a target among candidates; ``always`` is conditioned on (context)."""
     sources, (length, clock) = sorted(candidates), own_past(samples, target, always)
     paths = [_grown(samples, target, sources, level, always, own, clock, most) for own in sorted({1, length})]
     known, full = min(paths, key=lambda path: path[0].error)
@@ -72,7 +72,7 @@ def selected(
 
 
 def own_past(samples: Samples, target: int, always: Sequence[Lagged]) -> tuple[int, int]:
-    """Return the length of the own past that predicts best, and the functions of time that predict better with it."""
+    """Return the length of the own past, and the ``clock`` (`Samples.of_time`), that predict the target best."""
     errors: dict[tuple[int, int], float] = {}
 
     def best(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:
@@ -100,7 +100,7 @@ def _grown(
     samples: Samples, target: int, sources: Sequence[int], level: float, always: Sequence[Lagged], own: int,
     clock: int, most: int,
 ) -> tuple[Known, bool]:  # fmt: skip
-    """Add the most promising lagged variable of a source as long as one passes; then of the own past too."""
+    """Forward selection: add the lagged variable with the smallest p-value as long as one passes; own lags last."""
     known, full = Known.of(samples, target, [*_own(target, own), *always], clock), False
     for among in (sources, [*sources, target]):
         while len(known.variables) < MOST:
@@ -124,12 +124,12 @@ def _grown(
 
 
 def _sorted(variables: Iterable[Lagged], target: int) -> list[Lagged]:
-    """Return the own past first, then sources; one order for one set, so that it has one answer."""
+    """Return the own past first, then the sources: one set of variables has one order, thus one result."""
     return sorted(variables, key=lambda v: (v.node != target, v))
 
 
 def promising(known: Known, among: Sequence[int]) -> list[Lagged]:
-    """Return the lagged variables that say most by each rung, roughly: without what is known of themselves."""
+    """Return the lagged variables with the largest approximate statistics of each rung, to be tested exactly."""
     samples = known.samples
     if not len(known.responses) or not len(among):
         return []
@@ -147,7 +147,7 @@ def promising(known: Known, among: Sequence[int]) -> list[Lagged]:
 
 
 def _told(known: Known) -> np.ndarray:
-    """Return what each lagged variable says by each rung, in single precision, ``(rung, lag, node)``."""
+    """Return approximate statistics ``(rung, lag, node)`` in single precision; features are not residualised."""
     samples, responses = known.samples, known.responses
     length, far, q = samples.length, samples.max_lag, len(responses)
     weights = np.concatenate([responses, known.partners * responses[0]]).astype(np.float32)
@@ -176,7 +176,7 @@ def _told(known: Known) -> np.ndarray:
 
 
 def _pruned(samples: Samples, known: Known, level: float, always: Sequence[Lagged], full: bool) -> Drivers:
-    """Drop the weakest source as long as one fails the test given all others: first by formula, then by shifts too."""
+    """Backward elimination: drop the weakest source as long as one fails given all others; shifts come last."""
     target, clock, kept = known.target, known.clock, known.variables
     own = [v for v in kept if v.node == target]
     fixed = {target, *(v.node for v in always)}
@@ -217,7 +217,7 @@ def _pruned(samples: Samples, known: Known, level: float, always: Sequence[Lagge
 def other_tests(
     samples: Samples, target: int, found: Drivers, always: Sequence[Lagged], sources: Sequence[int]
 ) -> tuple[tuple[int, float, float, int], ...]:
-    """Test sources that were not selected, given those that were; in large networks by a line alone."""
+    """Test sources that were not selected, given those that were; in large networks by linear regression alone."""
     own = [Lagged(target, lag) for lag in found.own]
     given = sorted({*found.given(found.sources), *always})
     known = Known.of(samples, target, [*own, *given], found.clock)

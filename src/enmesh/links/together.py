@@ -1,9 +1,9 @@
 """Sources that act only together: products of two lagged variables of different nodes.
 
-Neither of two sources need tell anything alone (x' = a b, or the sign of a b). Up to `MOST` lagged variables, the
-residual of the target is correlated with all their products, of normal scores and of signs, in one product of matrices.
-The best pair is tested exactly and by circular shifts of the product, at a tenth of the level. Both sources then join
-what is known, and each must pass the test of a link given the other, whose products are among its features.
+Two sources can act by their product, or by its sign, while neither predicts anything alone (x' = a b). Up to `MOST`
+lagged variables, one matrix product correlates the residual of the target with all their products, of normal scores and
+of signs. The best pair is tested exactly, and by circular shifts of the product, at a tenth of the level. Both sources
+are then added, and each must pass the test of a link given the other. Its features contain their product.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ MOST = 300  # lagged variables of which all pairs are formed: 45,000 products
 
 
 def acting_together(known: Known, sources: Sequence[int], level: float) -> list[Lagged]:
-    """Return two lagged variables whose product tells of the target what is not known, or none."""
+    """Return the two lagged variables whose product predicts the residual best, if significantly; else none."""
     samples, n = known.samples, known.n
     if len(sources) < 2 or len(sources) * samples.max_lag > MOST or not len(known.responses):
         return []
@@ -52,7 +52,7 @@ def acting_together(known: Known, sources: Sequence[int], level: float) -> list[
 def partners(
     samples: Samples, target: int, own: Sequence[Lagged], given: Sequence[Lagged], clock: int, level: float
 ) -> tuple[tuple[int, int], ...]:
-    """Return pairs of the sources given that act by their product, neither of which tells anything by a line."""
+    """Return the pairs of given sources that act by their product, and of which neither has a linear link."""
     found: list[tuple[int, int]] = []
     nodes = sorted({v.node for v in given})
     for place, one in enumerate(nodes):
@@ -65,7 +65,7 @@ def partners(
 
 
 def _explained(known: Known, products: np.ndarray) -> np.ndarray:
-    """Return the share of what is left of the target that each product explains, given what is known."""
+    """Return the share of the residual's variance that each product explains, given what is known."""
     left = products - (products @ known.basis.T) @ known.basis
     size = np.einsum("ij,ij->i", left, left)
     return np.minimum((left @ known.responses[0]) ** 2 / np.maximum(size, 1e-9 * known.n), 1 - 1e-12)
