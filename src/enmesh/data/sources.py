@@ -9,7 +9,6 @@ import os
 import select
 import stat
 import sys
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -190,6 +189,8 @@ def write_whole(path: str | os.PathLike, write: Callable[[Path], object]) -> Pat
 
     The folder has a random name and nobody else can write to it, so that no link can lead the file elsewhere.
     """
+    from tempfile import TemporaryDirectory  # slow to load
+
     path = Path(path)
     try:
         if not path.parent.is_dir():
@@ -197,7 +198,7 @@ def write_whole(path: str | os.PathLike, write: Callable[[Path], object]) -> Pat
         if path.is_char_device():  # such as /dev/null
             write(path)
             return path
-        with tempfile.TemporaryDirectory(prefix=".enmesh-", dir=path.parent, ignore_cleanup_errors=True) as own:
+        with TemporaryDirectory(prefix=".enmesh-", dir=path.parent, ignore_cleanup_errors=True) as own:
             partial = Path(own, path.name)
             try:
                 write(partial)

@@ -8,7 +8,6 @@
 """
 
 from collections.abc import Callable, Mapping
-from importlib.resources import files
 from inspect import getdoc
 from typing import Any
 
@@ -28,6 +27,8 @@ def gas_furnace() -> Series:
     >>> gas_furnace()
     Series(2 nodes: gas_rate, co2; 1 trial of 296 samples; dt=9)
     """
+    from importlib.resources import files  # slow to load
+
     with (files("enmesh.datasets") / "gas_furnace.csv").open(encoding="utf-8") as file:
         names = file.readline().strip().split(",")
         values = np.loadtxt(file, delimiter=",")

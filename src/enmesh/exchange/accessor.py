@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
@@ -56,7 +55,7 @@ def _register(pandas: ModuleType) -> None:
     pandas.api.extensions.register_dataframe_accessor("enmesh")(Accessor)
 
 
-class _WhenImported(MetaPathFinder):
+class _WhenImported:
     """Registers the accessor when pandas is imported, so that ``import enmesh`` need not import it."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:

@@ -9,7 +9,7 @@ checksum of run, question and answer: a row that does not match it counts as abs
 import hashlib
 import json
 import os
-import socket
+import platform
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -128,7 +128,7 @@ class Store:
             _with_tables(db)
             db.execute(NEW_RUN, (key, description["data"], *words, description["code"]))
             (run,) = db.execute("SELECT id FROM runs WHERE key=?", (key,)).fetchone()
-            mine = run, socket.gethostname(), os.getpid(), _now()
+            mine = run, platform.node(), os.getpid(), _now()
             session = db.execute(NEW_SESSION, mine).lastrowid
         with suppress(sqlite3.OperationalError):  # another may be at it; every mode keeps what is written
             db.execute("PRAGMA journal_mode=WAL")
@@ -211,7 +211,7 @@ def _decoded(kind: str, text: str, nulls: bytes | None) -> Any:
 
 
 def _alive(host: Any, pid: Any) -> bool:
-    if host != socket.gethostname() or not isinstance(pid, int) or not 0 < pid < 2**31:
+    if host != platform.node() or not isinstance(pid, int) or not 0 < pid < 2**31:
         return False
     try:
         os.kill(pid, 0)
