@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zipfile
 from pathlib import Path
@@ -744,6 +745,22 @@ def test_command_line_refuses_what_cannot_be_opened(tmp_path, shell, monkeypatch
 def test_the_command_line_and_the_server_stay_light(module, heavy):
     code = f"import sys, {module}; print(*sorted(set({heavy.split()!r}) & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
+
+
+@pytest.mark.parametrize("moments", range(8))
+def test_a_page_that_is_closed_while_its_process_starts_ends(moments, tmp_path):
+    async def opened_and_closed():
+        session = Session(tmp_path / "page")
+        cards = asyncio.create_task(session.cards(["gas-furnace"]))
+        for _ in range(moments):
+            await asyncio.sleep(0)
+        cards.cancel()
+        await session.close()
+
+    page = threading.Thread(target=lambda: asyncio.run(opened_and_closed()), daemon=True)
+    page.start()
+    page.join(20)
+    assert not page.is_alive()
 
 
 @pytest.mark.parametrize("words", [[], ["--host", "0.0.0.0"]])

@@ -42,19 +42,17 @@ class Process:
 
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
-        self._listening: asyncio.Task[None]
+        self._starting: asyncio.Task[None] | None = None
+        self._listening: asyncio.Task[None] | None = None
         self._waiting: dict[int, tuple[asyncio.Future[Any], Callable[..., None]]] = {}
-        self._count, self._starting = 0, asyncio.Lock()
+        self._count = 0
 
     async def ask(self, job: str, told: Callable[..., None] = lambda **_: None, **given: Any) -> Any:
         """Return the answer to a job; what it says meanwhile goes to ``told``."""
-        async with self._starting:
-            if self._process is None or self._listening.done():  # it has ended, or was killed
-                self._process = await asyncio.create_subprocess_exec(
-                    *(sys.executable, "-m", "enmesh.app.worker"), stdin=PIPE, stdout=PIPE, stderr=DEVNULL,
-                    limit=LINE, start_new_session=True,
-                )  # fmt: skip
-                self._listening = asyncio.create_task(self._listen(self._process))
+        if self._starting is None or (self._starting.done() and (self._listening is None or self._listening.done())):
+            self._starting = asyncio.create_task(self._start())
+        await asyncio.shield(self._starting)  # asyncio never ends where the start of a process is cancelled
+        assert self._process is not None
         self._count += 1
         answer = asyncio.get_running_loop().create_future()
         self._waiting[self._count] = answer, told
@@ -64,6 +62,13 @@ class Process:
         if "error" in said:
             raise InputError(said["error"])
         return said["result"]
+
+    async def _start(self) -> None:
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "enmesh.app.worker"), stdin=PIPE, stdout=PIPE, stderr=DEVNULL,
+            limit=LINE, start_new_session=True,
+        )  # fmt: skip
+        self._listening = asyncio.create_task(self._listen(self._process))
 
     async def _listen(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdout is not None
@@ -87,11 +92,14 @@ class Process:
         return self._process.pid if self._process and self._process.returncode is None else None
 
     async def kill(self) -> None:
-        """End the process and what it started, at once."""
+        """End the process and what it started, at once, or as soon as it has started."""
+        if self._starting is not None:
+            await asyncio.wait([self._starting])
         if self.pid is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL) if hasattr(os, "killpg") else self._process.kill()  # type: ignore[union-attr]
-            await self._listening
+            if self._listening is not None:
+                await self._listening
 
 
 def root() -> Path:
