@@ -178,7 +178,6 @@ MEMBERS = {
     "KSG(rank)": Member(em.KSG(normalise="rank")),
     "KSG(rank), noise of t(2)": Member(em.KSG(normalise="rank"), heavy_tailed),
     **{f"KSG({kind} residuals)": Member(em.KSG(residual=kind)) for kind in ("linear", "quadratic", "features")},
-    "Combined()": Member(em.Combined()),
     "Mixed(), numbers": Member(em.Mixed(), repeats=400),
     "Mixed(), states and numbers": Member(em.Mixed(), states_and_numbers, repeats=400),
     "Ordinal(order=2)": Member(em.Ordinal(order=2), repeats=8000),

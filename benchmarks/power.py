@@ -87,10 +87,6 @@ ESTIMATORS = {
     "KSG, linear residuals": (em.KSG(normalise="rank", residual="linear"), as_it_is),
     "KSG, quadratic residuals": (em.KSG(normalise="rank", residual="quadratic"), as_it_is),
     "KSG, features": (em.KSG(normalise="rank", residual="features"), as_it_is),
-    "Combined": (
-        em.Combined(members=(em.KSG(normalise="rank", residual="quadratic"), em.Gaussian(normalise="rank"))),
-        as_it_is,
-    ),
     "Kernel": (em.Kernel(), as_it_is),
     "Mixed": (em.Mixed(), as_it_is),
     "Discrete, 3 bins": (em.Discrete(), as_bins),

@@ -41,7 +41,7 @@ def test_every_estimator_can_be_calibrated(name):
 
 def test_every_estimator_has_a_row_of_calibration():
     asked = {type(member.estimator) for member in calibration.MEMBERS.values()}
-    assert asked >= {em.Gaussian, em.KSG, em.Combined, em.Mixed, em.Ordinal, em.Discrete}
+    assert asked >= {em.Gaussian, em.KSG, em.Mixed, em.Ordinal, em.Discrete}
 
 
 def test_a_table_of_calibration_has_a_row_for_each_length(monkeypatch):

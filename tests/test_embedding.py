@@ -79,16 +79,3 @@ def test_impossible_embeddings_are_refused(make, said):
     with pytest.raises(em.InputError) as caught:
         make()
     assert str(caught.value) == said
-
-
-def test_sources_that_are_known_are_kept_unless_there_is_another():
-    series = em.simulate.var("a>c, b>c", n=600, lags=2, seed=0)
-    method = em.NonUniform(max_lag=3, estimator=em.Gaussian(), known=(("a", "c", 2), ("b", "c", 2)))
-    plain = em.NonUniform(max_lag=3, estimator=em.Gaussian())
-    assert past_of(method.bind(series), 2).sources == (0, 1) == past_of(plain.bind(series), 2).sources
-    one = em.NonUniform(max_lag=3, estimator=em.Gaussian(), known=(("a", "c", 2),))
-    anew = past_of(plain.bind(series), 2)
-    assert past_of(one.bind(series), 2) == anew  # b is beyond: the selection began anew
-    for known in ((("a", "c", 4),), (("a", "c"),), (("a", "c", 0),)):
-        with pytest.raises(em.InputError, match="known"):
-            em.NonUniform(max_lag=3, known=known)

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import enmesh as em
-from enmesh.estimators import Estimator, combine
+from enmesh.estimators import Estimator
 from enmesh.estimators.ordinal import patterns
 from enmesh.estimators.regression import FREQUENCIES
 from enmesh.estimators.residuals import Residuals
 from enmesh.methods import help_of, members
-from enmesh.options import brief, describe, restore
+from enmesh.options import brief, describe
 from tests import naive
 from tests.batteries import battery_of, conditioned, draw_blocks, equals_its_twin
 from tests.marks import rest_slow
@@ -32,7 +32,6 @@ TWINS = {
         t,
         e.theiler,
     ),
-    em.Combined: lambda e, x, y, z, t: TWINS[em.KSG](e.members[0], x, y, z, t),
     em.Mixed: lambda e, x, y, z, t: naive.mixed_local(x, y, z, e.k),
     em.Ordinal: lambda e, x, y, z, t: naive.discrete_local(x, y, z),
     em.Regression: lambda e, x, y, z, t: naive.regression_local(
@@ -55,7 +54,6 @@ VARIANTS = [
     em.KSG(residual="linear"),
     em.KSG(residual="quadratic"),
     em.KSG(residual="features"),
-    em.Combined(),
     em.Mixed(k=3),
     em.Ordinal(),
     em.Ordinal(order=2, delay=2),
@@ -540,128 +538,6 @@ def test_a_source_without_patterns_is_refused():
     assert em.KSG().reaches_back == 0
 
 
-# --- Combined: several tests at one level ------------------------------------------------------------------------
-
-
-def p_of(value, null):
-    return (1 + (null >= value).sum()) / (1 + len(null))
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 30), st.integers(0, 29))
-def test_a_combined_test_treats_the_source_as_any_of_its_surrogates(seed, members, count, which):
-    """The level is exact because of this: exchange the source and a surrogate, and their values are exchanged."""
-    pooled = np.random.default_rng(seed).normal(size=(members, 1 + count))
-    which = 1 + which % count
-    exchanged = np.arange(1 + count)
-    exchanged[[0, which]] = which, 0
-    before, after = (np.r_[combine(p[:, 0], p[:, 1:], 0.9)] for p in (pooled, pooled[:, exchanged]))
-    np.testing.assert_allclose(after, before[exchanged], atol=1e-12)
-
-
-def test_combining_one_or_the_same_test_twice_changes_nothing():
-    rng = np.random.default_rng(24)
-    value, null = 0.8, rng.exponential(size=99)
-    for times in (1, 3):
-        joined = combine(np.full(times, value), np.tile(null, (times, 1)), 0.95)
-        np.testing.assert_allclose(joined[0], value)
-        np.testing.assert_allclose(joined[1], null)
-
-
-@pytest.mark.parametrize("correlation", [0.0, 0.7])
-def test_combined_tests_of_unlike_nulls_keep_their_level(correlation):
-    """A chi-square and a normal statistic, 99 surrogates, 4,000 draws."""
-    rng = np.random.default_rng(25)
-    a, b = rng.normal(size=(2, 4000, 100))
-    b = correlation * a + np.sqrt(1 - correlation**2) * b
-    pooled = np.stack([a**2, b], axis=1)
-    for level in (0.95, 0.9):
-        found = np.mean([p_of(*combine(p[:, 0], p[:, 1:], 0.95)) <= 1 - level + 1e-12 for p in pooled])
-        assert abs(found - (1 - level)) < 3 * np.sqrt(level * (1 - level) / len(pooled))
-
-
-def one_link(kind, rng, n):
-    """A source, a target and its past: no link, a line, a parabola."""
-    x, z, e = rng.normal(size=(3, n))
-    return x, 0.8 * z + {"none": 0 * x, "line": 0.2 * x, "parabola": 0.35 * (x**2 - 1)}[kind] + e, z
-
-
-def shares_found(kind, draws, n=200, count=99, level=0.95):
-    """How often each member of the default, and both combined, find the link."""
-    estimator, rng = em.Combined(level=level), np.random.default_rng(26)
-    found = np.zeros(3)
-    for draw in range(draws):
-        blocks = one_link(kind, rng, n)
-        x, y, z = conditioned(estimator, *(block[:, None] for block in blocks))
-        plan = em.Permute().plan(x, z, starts=np.array([0, n]), span=1)
-        together = estimator.prepare(y, z)
-        for which, prepared in enumerate((*together.members, together)):
-            value, *null = prepared.surrogates(x, plan, draw).ask(0, count, itself=True)()
-            found[which] += p_of(value, np.array(null)) <= 1 - level + 1e-12
-    return found / draws
-
-
-@pytest.mark.slow
-def test_combined_keeps_its_level_and_is_near_the_better_member():
-    neighbours, line, both = shares_found("none", 500)
-    assert abs(both - 0.05) < 2 * np.sqrt(0.05 * 0.95 / 500)
-    neighbours, line, both = shares_found("line", 150)
-    assert neighbours < 0.4 < both
-    assert both > line - 0.15
-    neighbours, line, both = shares_found("parabola", 150)
-    assert line < 0.4 < both
-    assert both > neighbours - 0.15
-
-
-def test_combined_estimates_as_its_first_member_and_tests_with_all():
-    rng = np.random.default_rng(27)
-    values = rng.normal(size=(300, 2))
-    values[1:, 1] += 0.3 * values[:-1, 0]
-    series = em.Series(values)
-    combined = em.Combined(members=(em.KSG(), em.Gaussian()), level=0.95)
-    value = em.transfer_entropy(series, "x0", "x1", estimator=combined)
-    assert value == em.transfer_entropy(series, "x0", "x1", estimator=em.KSG())
-    asked = {"n_surrogates": 99, "seed": 1}
-    test = em.significance(series, "x0", "x1", estimator=combined, **asked)
-    alone = [em.significance(series, "x0", "x1", estimator=member, **asked) for member in combined.members]
-    expected, null = combine(np.array([t.value for t in alone]), np.stack([t.null for t in alone]), 0.95)
-    assert test.value == pytest.approx(expected, abs=1e-9)
-    np.testing.assert_allclose(test.null, null, atol=1e-9)
-    assert restore(describe(combined)) == combined
-    assert "a linear-Gaussian model at one level" in combined.sentence()
-    assert combined.references == em.KSG.references
-
-
-def test_a_linear_member_is_given_the_features_of_the_condition():
-    """y is driven by the square of z, and so is x: a line given z alone would take that for a link."""
-    rng = np.random.default_rng(28)
-    z, a, b = rng.normal(size=(3, 1000, 1))
-    x, y = z**2 + a, z**2 + b
-    fooled = em.Gaussian().prepare(y, z).cmi(x)
-    given_features = em.Combined().prepare(y, z).members[1].cmi(x)
-    assert fooled > 0.1
-    assert given_features < 0.01
-
-
-def test_combined_goes_on_where_features_determine_the_target():
-    """Of a map without noise a parabola leaves nothing that a line could explain: neighbours decide alone."""
-    series = em.simulate.coupled_map("a>b, b>c", n=300, seed=0)
-    asked = {"n_surrogates": 19, "seed": 0}
-    alone, both = (
-        em.significance(series, "b", "a", estimator=estimator, **asked)
-        for estimator in (em.Combined().members[0], em.Combined())
-    )
-    np.testing.assert_allclose(both.null, alone.null, atol=1e-12)
-    assert em.infer(series, estimator=em.Combined(), max_lag=1).parents["a"] == ()
-
-
-def test_a_combined_test_in_pieces_is_refused():
-    x, y, z = draw_blocks(em.KSG(), (1, 1, 1))
-    plan = em.Permute().plan(x, z, starts=np.array([0, 90]), span=1)
-    with pytest.raises(em.InputError, match="asks about the source and all its surrogates at once"):
-        em.Combined().prepare(y, z).surrogates(x, plan, 1).ask(0, 31)
-
-
 # --- Discrete: alphabets and degrees of freedom ----------------------------------------------------------
 
 
@@ -759,15 +635,6 @@ def test_degrees_of_freedom():
             lambda: em.cmi(list("abc"), [1, 2, 3], estimator=em.Ordinal()),
             "x[0] holds labels, not numbers; Ordinal cannot use it, Discrete can",
         ),
-        (
-            lambda: em.Combined(members=(em.KSG(), em.Discrete())),
-            "these members cannot be combined; give two or more estimators of numbers, such as KSG() and Gaussian()",
-        ),
-        (
-            lambda: em.Combined(members=(em.KSG(), em.Gaussian(normalise="rank"))),
-            "members differ in normalise='rank'; give it to all members or to none",
-        ),
-        (lambda: em.Combined(level=1), "level=1 is not possible; give a number between 0 and 1, such as 0.99"),
         (lambda: em.Discrete(arity=1), "arity=1 is not possible; give a whole number of at least 2"),
         (
             lambda: em.cmi([0.5, 1, 2], [1, 2, 3], estimator=em.Discrete()),

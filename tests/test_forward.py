@@ -43,7 +43,7 @@ def test_gains_are_those_of_whole_regressions(kind):
         share = fit.shares()
         y = selection.records.take([Lagged(target, 0)])[:, 0]
         for place in (0, 3, 7, 12, 19):
-            (variable,) = selection._candidate(place)
+            variable = Lagged(place % 5, place // 5 + 1)
             if variable in fit.chosen:
                 continue
             before = selection.records.take(fit.chosen)
@@ -80,19 +80,6 @@ def test_squares_and_products_are_found_by_the_curve_alone():
         past = past_of(em.NonUniform(max_lag=4, estimator=estimator).bind(em.Series(x)), 2)
         found[kind] = {j: past.lags[j] for j in past.sources}
     assert found == {"line": {}, "curve": {0: (1,), 1: (2,)}}
-
-
-def test_many_weak_lags_are_stronger_together():
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=(400, 3))
-    for t in range(4, 400):
-        x[t, 1] += 0.13 * (x[t - 1, 0] + x[t - 2, 0] + x[t - 3, 0] + x[t - 4, 0])
-    series = em.Series(x)
-    alone = past_of(em.NonUniform(max_lag=4, estimator=em.Gaussian(), alpha=0.9999).bind(series), 1)
-    together = past_of(em.NonUniform(max_lag=4, estimator=em.Gaussian(), alpha=0.9999, together=True).bind(series), 1)
-    assert together.sources == (0,)
-    assert together.lags[0] == (1, 2, 3, 4)
-    assert alone.sources == ()
 
 
 def test_only_candidates_are_selected():

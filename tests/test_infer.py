@@ -84,7 +84,7 @@ def test_one_test_serves_all_kinds_of_data(kind):
     assert network.options["score"]["type"] == "LinkTest"
 
 
-@pytest.mark.parametrize("name", ["gaussian", "ksg", "combined", "kernel", "mixed", "discrete"])
+@pytest.mark.parametrize("name", ["gaussian", "ksg", "kernel", "mixed", "discrete"])
 def test_every_estimator_finds_a_delayed_link(name):
     series = em.simulate.var("a>b", n=400, lags=3, seed=0)
     if name == "discrete":

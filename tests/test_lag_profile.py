@@ -116,7 +116,6 @@ def test_draws_itself(tmp_path):
         ({"max_lag": 0}, "max_lag=0"),
         ({"n_surrogates": 9}, "9 surrogates are too few for a band; give at least 19"),
         ({"n_surrogates": 0, "estimator": em.KSG()}, "no known null distribution"),
-        ({"estimator": em.Combined()}, "the values of one estimator"),
         ({"given": "a"}, "both source and given"),
         ({"max_lag": 400}, "max_lag=400 is too large for 300 samples; give at most 75"),
     ],
@@ -129,12 +128,6 @@ def test_bad_input_is_refused_with_advice(more, said):
 def test_several_sources_are_refused():
     with pytest.raises(em.InputError, match="one source"):
         em.lag_profile(delayed(), ["a", "c"], "b", max_lag=5)
-
-
-def test_a_combined_test_of_the_best_lag_names_the_lag():
-    test = em.significance(delayed(), "a", "b", max_lag=5, estimator=em.Combined(), n_surrogates=39)
-    assert test.lag == 4
-    assert test.p_value == 1 / 40
 
 
 def test_too_many_lags_for_one_short_series_are_warned_of():

@@ -19,7 +19,7 @@ from enmesh.embedding.ragwitz import Ragwitz
 from enmesh.embedding.small_tse import SmallTse
 from enmesh.embedding.storage import ActiveStorage
 from enmesh.errors import HazardWarning, InputError
-from enmesh.estimators import KSG, Combined, Discrete, Gaussian, Kernel, Mixed, Ordinal, Regression
+from enmesh.estimators import KSG, Discrete, Gaussian, Kernel, Mixed, Ordinal, Regression
 from enmesh.events.events import Events
 from enmesh.events.point_process import NearbyHistories, PointProcess
 from enmesh.exchange.accessor import register as _register
@@ -57,7 +57,7 @@ __version__ = "1.0.0"
 
 __all__ = [
     "KSG", "MIT", "RPDAG", "TE", "TEA", "TEE", "ActiveStorage", "BasinFlooding", "Bootstrap", "Cao",
-    "CircularShift", "Combined", "Criterion", "Discrete", "Embedding", "Events", "Exact", "Exhaustive",
+    "CircularShift", "Criterion", "Discrete", "Embedding", "Events", "Exact", "Exhaustive",
     "Gaussian", "HazardWarning", "HillClimb", "Independent", "InputError", "Kernel", "Lags", "LinkTest", "LocalPermute",
     "Mixed", "Model", "NearbyHistories", "Network", "NonUniform", "Ordinal", "Permute", "PointProcess",
     "Ragwitz", "Regression", "Series", "SmallTse", "Tabu", "active_information", "choose_embedding", "cmi",

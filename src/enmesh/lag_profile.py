@@ -185,8 +185,6 @@ def _profile(
     """Return the profile of a link; ``test`` is that of the lags of its pasts, by default the best lag is tested."""
     source, target, given = ends
     _, y, z = transfers.variables([], target, given)
-    if transfers.prepared(y, z).all_at_once:
-        raise InputError("a profile shows the values of one estimator; give one member of Combined")
     values, null = significance.every_lag(transfers, source, target, given, sampling)
     best, size, n = 1 + int(values.argmax()), len(values), transfers.blocks.n
     tested = (best,) if test is None else transfers.blocks.lags(source, target)

@@ -106,8 +106,6 @@ def by_surrogates(
     any_shift = getattr(sampling.surrogate, "min_shift", None) is None  # one that is given may not fit a part
     if not searched and any_shift and _distinct(draw, sampling.count, warn=False) < sampling.count:
         surrogates, draw = _surrogates(transfers, asked, sampling, choose, in_parts=True)
-    if transfers.prepared(y, z).all_at_once:  # the value belongs to the batch of its surrogates
-        return (yield from sampled(surrogates, draw, sampling.count))
     value = None if transfers.joint is None and not searched else transfers.cmi(x, y, z)
     return (yield from sampled(surrogates, draw, sampling.count, value, level))
 
@@ -197,14 +195,8 @@ def warn_of_many_lags(lags: int, samples: int) -> None:
 def best_lag(transfers: Transfers, source: int, target: int, given: Sequence[int], sampling: Sampling) -> Significance:
     """Test a source at the best of the lags up to ``blocks.searched``; each surrogate takes its own best lag."""
     _, y, z = transfers.variables([], target, given)
-    if not sampling.count or not transfers.prepared(y, z).all_at_once:
-        found = every_lag(transfers, source, target, given, sampling)
-        return best_of(transfers, source, y, z, *found)
-    choices = transfers.blocks.choices(source)
-    surrogates, draw = _surrogates(transfers, (choices, y, z), sampling, 1, in_parts=len(choices) > 1)
-    warn_of_many_lags(len(choices), transfers.blocks.n)
-    test = run(sampled(surrogates, draw, sampling.count))
-    return replace(test, lag=1 + int(transfers.each(choices, y, z).argmax()))
+    found = every_lag(transfers, source, target, given, sampling)
+    return best_of(transfers, source, y, z, *found)
 
 
 def best_of(

@@ -6,7 +6,6 @@ of them (`Products`): alone, each would wait for the recording to come from memo
 """
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -83,13 +82,6 @@ class Records:
             kept = self._with_targets[exponent] = group, products
         return kept[1][:, target % TOGETHER]
 
-    @cached_property
-    def within(self) -> Any:
-        """Covariances of the lags of each node, times n: (lag, lag, node)."""
-        columns = self.xp.stack([self.at(lag) for lag in range(1, self.lags + 1)])
-        columns = columns - columns.mean(axis=2, keepdims=True)
-        return self.xp.einsum("avn,bvn->abv", columns, columns)
-
 
 class Products:
     """Products with all candidates that fits ask for, made at once when the first of the fits needs its own."""
@@ -141,22 +133,6 @@ class Fit:
     def _shares(self) -> Any:
         raise NotImplementedError
 
-    def _explained(self, inner: Any, with_y: Any, scale: Any) -> Any:
-        """b' G^-1 b / e'e of candidates with several features: G (feature, feature, candidate), b and their scales.
-
-        By elimination of one feature after the other from all candidates at once, which are many, of few features.
-        """
-        xp, m = self.xp, len(scale)
-        inner, with_y = inner / (scale[:, None] * scale), with_y / scale
-        inner[xp.arange(m), xp.arange(m)] += COLLINEAR
-        share = xp.zeros_like(with_y[0])
-        for j in range(m):
-            share += with_y[j] ** 2 / inner[j, j]
-            weight = inner[j, j + 1 :] / inner[j, j]
-            with_y[j + 1 :] -= weight * with_y[j]
-            inner[j + 1 :, j + 1 :] -= weight[:, None] * inner[j, j + 1 :]
-        return xp.clip(share / self.left, 0.0, 1.0)
-
     def add(self, variable: Lagged) -> Task[None]:
         """Add a lagged variable; a task that waits for products with the candidates."""
         raise NotImplementedError
@@ -181,10 +157,9 @@ class Fit:
 class Line(Fit):
     """Linear regression."""
 
-    def __init__(self, products: Products, target: int, *, together: bool = False):
+    def __init__(self, products: Products, target: int):
         super().__init__(products, target)
         records = products.records
-        self.added = records.lags if together else 1
         self._with_y = records.with_target(target)
         self._before = records.sums(2) - records.sums(1) ** 2 / records.n
         self._variance = self._before.copy()
@@ -192,20 +167,10 @@ class Line(Fit):
         self._along: list[Any] = []
 
     def _shares(self) -> Any:
-        """b^2 / (d e'e), d the candidate's own residual variance; or `_explained` by a source with all its lags."""
+        """b^2 / (d e'e), d the candidate's own residual variance."""
         xp = self.xp
-        if self.added > 1:
-            return self._shares_together()
         usable = self._variance > COLLINEAR * self._before
         return xp.where(usable, self._with_y**2 / xp.where(usable, self._variance, 1.0), 0.0) / self.left
-
-    def _shares_together(self) -> Any:
-        """Take for G the residual covariance of a source's lags."""
-        inner, by_lag = self.records.within, (self.added, self.records.blocks.n_nodes)
-        for along in self._along:
-            inner = inner - along.reshape(by_lag)[:, None] * along.reshape(by_lag)
-        scale = self.xp.sqrt(self.xp.maximum(self._before.reshape(by_lag), 1e-300))
-        return self._explained(inner, self._with_y.reshape(by_lag), scale)
 
     def add(self, variable: Lagged) -> Task[None]:
         """One Gram-Schmidt step: of the covariances with the target, and of each candidate's residual variance."""
@@ -261,6 +226,22 @@ class Curve(Fit):
                 size[a] = raw
         with_y = xp.stack([*self._with_y, self._square_y]) - xp.stack([one @ self._y_along for one in along])
         return self._explained(inner, with_y, xp.sqrt(xp.maximum(size, 1e-300)))
+
+    def _explained(self, inner: Any, with_y: Any, scale: Any) -> Any:
+        """b' G^-1 b / e'e of candidates with several features: G (feature, feature, candidate), b and their scales.
+
+        By elimination of one feature after the other from all candidates at once, which are many, of few features.
+        """
+        xp, m = self.xp, len(scale)
+        inner, with_y = inner / (scale[:, None] * scale), with_y / scale
+        inner[xp.arange(m), xp.arange(m)] += COLLINEAR
+        share = xp.zeros_like(with_y[0])
+        for j in range(m):
+            share += with_y[j] ** 2 / inner[j, j]
+            weight = inner[j, j + 1 :] / inner[j, j]
+            with_y[j + 1 :] -= weight * with_y[j]
+            inner[j + 1 :, j + 1 :] -= weight[:, None] * inner[j, j + 1 :]
+        return xp.clip(share / self.left, 0.0, 1.0)
 
     def add(self, variable: Lagged) -> Task[None]:
         """Add a variable with its square and its products with those before it."""

@@ -9,7 +9,7 @@ with Q an orthonormal basis of the features of what was selected and f(v) the fe
 v, its square and its products with what was selected for a curve. Take the variable with the largest gain while its F
 test passes at the level divided by the number of lags; update the products of Q with all candidates, which is one
 matrix product for a step; in the end drop the weakest source that fails a test of all its lags together, until none
-fails. With lags taken together a candidate is a source with all its lags at once, and nothing is divided.
+fails.
 After Faes, Nollo and Porta, Phys. Rev. E 83, 051112 (2011).
 """
 
@@ -52,8 +52,6 @@ class ForwardSelection:
         self.blocks = Blocks(series, Lags(own, searched=method.max_lag), method.estimator.condition)
         self._allowed = method.allowed_sources(series)
         self._level = 1 - method.alpha
-        self._together = method.together
-        self._choices = 1 if method.together else method.max_lag
         self.records = Records(self.blocks, getattr(method.estimator, "device", "cpu"))
         self._curved = getattr(method.estimator, "features", "linear") == "quadratic"
         self._nodes = range(series.n_nodes)
@@ -82,10 +80,10 @@ class ForwardSelection:
         while len(fit.chosen) < most + len(own) and fit.has_room:
             share = np.where(open_, fit.shares(), 0.0)
             best = int(share.argmax())
-            if fit.p_value(share[best]) * self._choices > self._level:
+            if fit.p_value(share[best]) * self.score.max_lag > self._level:
                 break
-            for variable in self._candidate(best):
-                yield from fit.add(variable)
+            lag, node = divmod(best, len(self._nodes))
+            yield from fit.add(Lagged(node, lag + 1))
             open_[best] = False
         share = np.where(open_, fit.shares(), 0.0) if fit.has_room else np.zeros(len(open_))
         chosen, dropped = self._pruned(fit, own)
@@ -93,9 +91,7 @@ class ForwardSelection:
         sources = tuple(sorted(lags.keys() - {target}))
         by_lag = share.reshape(-1, len(self._nodes))
         best_lag = by_lag.argmax(axis=0) + 1
-        every = tuple(range(1, self.score.max_lag + 1))
-        single = [(lag,) for lag in every]
-        listed = [every if self._together else single[lag - 1] for lag in best_lag.tolist()]
+        listed: list[tuple[int, ...]] = [(lag,) for lag in best_lag.tolist()]
         for j, chosen_lags in (dropped | lags).items():
             listed[j] = chosen_lags
         return Past(lags[target], tuple(listed), sources)
@@ -103,16 +99,9 @@ class ForwardSelection:
     def _open(self, target: int) -> np.ndarray:
         """Return which candidates may be taken: (lag, node), flat; own lags that are in the past already are not."""
         sources = [target, *(self._allowed[target] if self._allowed is not None else self._nodes)]
-        open_ = np.zeros((1 if self._together else self.score.max_lag, len(self._nodes)), bool)
+        open_ = np.zeros((self.score.max_lag, len(self._nodes)), bool)
         open_[:, sources] = True
-        if self._together:
-            open_[:, target] = False
         return open_.ravel()
-
-    def _candidate(self, place: int) -> list[Lagged]:
-        lag, node = divmod(place, len(self._nodes))
-        lags = range(1, self.score.max_lag + 1) if self._together else [lag + 1]
-        return [Lagged(node, lag) for lag in lags]
 
     def _own_past(self, target: int, products: Products) -> Task[Fit]:
         """Return the fit of the own past alone, as long as the smallest BIC of a line says."""
@@ -128,7 +117,7 @@ class ForwardSelection:
             order = min(order, max((o for o in orders if o * (o + 3) / 2 <= most), default=1))
             fit: Fit = Curve(products, target)
         else:
-            fit = Line(products, target, together=self._together)
+            fit = Line(products, target)
         for variable in own[:order]:
             yield from fit.add(variable)
         return fit
@@ -141,8 +130,7 @@ class ForwardSelection:
             tests = {}
             for j in sorted({v.node for v in chosen if v not in own and v.node != fit.target}):
                 x = [v for v in chosen if v.node == j]
-                p_value = fit.test(x, [v for v in chosen if v.node != j])
-                tests[j] = p_value * (1 if self._together else comb(self.score.max_lag, len(x)))
+                tests[j] = fit.test(x, [v for v in chosen if v.node != j]) * comb(self.score.max_lag, len(x))
             weakest = max(tests, key=lambda j: (tests[j], j), default=None)
             if weakest is None or tests[weakest] <= self._level:
                 return chosen, dropped

@@ -28,7 +28,7 @@ from enmesh.embedding.lagged import Lagged, Lags
 from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator, Gaussian
 from enmesh.measures import Transfers
-from enmesh.options import option, whole, whole_fields
+from enmesh.options import option, whole_fields
 from enmesh.significance import Sampling, Significance, analytic, check_surrogates, sampled, usual_surrogates
 from enmesh.surrogates import CircularShift, Surrogate, stream_of
 from enmesh.tasks import Task, ready, run
@@ -58,13 +58,8 @@ class NonUniform(EmbeddingMethod):
         Confidence level of the tests.
     surrogate, n_surrogates, seed
         How the null distribution is sampled. None takes the analytic one where the estimator has it, else 199.
-    known
-        Sources that another test has found, as ``((source, target, lag), ...)``. What is looked for is a source beyond
-        them; if there is none they stand as they are, if there is one the selection begins anew without them.
     candidates
         ``{target: sources}``: the sources that a target may have; targets that are not named may have any.
-    together
-        Take all lags of a source at once rather than one by one (lines): stronger where many weak lags act together.
 
     Examples
     --------
@@ -90,9 +85,7 @@ class NonUniform(EmbeddingMethod):
     surrogate: Surrogate = field(default_factory=CircularShift)
     n_surrogates: int | None = None
     seed: int = 0
-    known: tuple[tuple[str, str, int], ...] = ()
     candidates: Any = ()
-    together: bool = False
 
     def __post_init__(self) -> None:
         whole_fields(self, max_lag=1, seed=0)
@@ -103,10 +96,6 @@ class NonUniform(EmbeddingMethod):
             raise InputError(f"estimator={self.estimator!r} is not an estimator; give Gaussian(), KSG() ...")
         if not 0.5 <= self.alpha < 1:
             raise InputError(f"alpha={self.alpha!r} is not possible; give a confidence level such as 0.99")
-        for entry in self.known:
-            if len(entry) != 3 or not 1 <= whole("known", entry[2], 1) <= self.max_lag:
-                needed = f"give (source, target, lag), lags from 1 to {self.max_lag}"
-                raise InputError(f"known={entry!r} is not possible; {needed}")
         if self.count or not self.estimator.analytic:
             check_surrogates(self.count, self.alpha)
 
@@ -135,7 +124,7 @@ class NonUniform(EmbeddingMethod):
         for i, past in enumerate(pasts):
             sources = nodes if all_pairs else past.sources
             found |= {(names[j], names[i]): past.lags[j] for j in sources if i != j}
-        return Lags(found, searched=0 if self.together else self.max_lag)
+        return Lags(found, searched=self.max_lag)
 
     def allowed_sources(self, series: Series) -> list[list[int]] | None:
         """Return the sources that each target may have, by position; None for any."""
@@ -148,7 +137,7 @@ class NonUniform(EmbeddingMethod):
         """Return the selection on a series: by regression where the estimator is one, else by tests of candidates."""
         features = getattr(self.estimator, "features", "")
         regression = isinstance(self.estimator, Gaussian) or features in ("linear", "quadratic")
-        if not self.count and not self.known and regression:
+        if not self.count and regression:
             return ForwardSelection(self, series)
         return TestedSelection(self, series)
 
@@ -166,9 +155,6 @@ class TestedSelection:
         self._level = 1 - method.alpha
         self._tested: dict[tuple[Any, ...], Significance] = {}
         self._allowed = method.allowed_sources(series)
-        self._known: dict[int, list[Lagged]] = {}
-        for source, node, lag in method.known:
-            self._known.setdefault(series.index(node), []).append(Lagged(series.index(source), lag))
 
     def groups(self, targets: Sequence[int]) -> list[tuple[int, ...]]:
         """Return each target by itself."""
@@ -176,22 +162,18 @@ class TestedSelection:
 
     def find(self, target: int) -> Task[tuple[Past]]:
         """Choose the lagged variables of one target; a task that waits while a test is computed."""
-        y, known = Lagged(target, 0), self._known.get(target, [])
-        chosen, best = yield from self._grown(y, known)
-        new = {variable.node for variable in chosen} - {target, *(variable.node for variable in known)}
-        if known and new:
-            chosen, best = yield from self._grown(y, [])
-        if new or not known:
-            chosen = yield from self._pruned(y, chosen)
+        y = Lagged(target, 0)
+        chosen, best = yield from self._grown(y)
+        chosen = yield from self._pruned(y, chosen)
         return (self._past(target, chosen, best),)
 
-    def _grown(self, y: Lagged, known: list[Lagged]) -> Task[tuple[list[Lagged], dict[int, int]]]:
-        """Choose one variable after the other, beginning with those known; return them and every node's best lag."""
-        chosen = [Lagged(y.node, 1), *known]
+    def _grown(self, y: Lagged) -> Task[tuple[list[Lagged], dict[int, int]]]:
+        """Choose one variable after the other; return them and every node's best lag."""
+        chosen = [Lagged(y.node, 1)]
         nodes = range(self.transfers.blocks.n_nodes)
         open_ = list(nodes) if self._allowed is None else [y.node, *self._allowed[y.node]]
         best = dict.fromkeys(nodes, 1)
-        while open_ and len(chosen) < max(self._most, len(known) + 2):
+        while open_ and len(chosen) < self._most:
             z = in_order(y, chosen)
             free = [v for j in open_ for v in self.transfers.blocks.choices(j) if v not in z]
             values = dict(zip(free, self.transfers.each(free, y, z))) if free else {}
@@ -201,8 +183,6 @@ class TestedSelection:
             if leader is None:
                 break
             chosen.append(leader)
-            if known and leader.node not in {y.node, *(variable.node for variable in known)}:
-                break  # the first source beyond those known
         return chosen, best
 
     def _first_to_pass(
@@ -250,8 +230,7 @@ class TestedSelection:
             prepared, stream = transfers.prepared(y, z), stream_of(sampling.seed, y.node, (node,))
             surrogates = prepared.surrogates(transfers.blocks.take(free), draw, stream, choose=len(x))
             value = transfers.cmi(x, y, z) if value is None else value
-            known = () if prepared.all_at_once else (value, self._level, clear)
-            self._tested[question] = yield from sampled(surrogates, draw, sampling.count, *known)
+            self._tested[question] = yield from sampled(surrogates, draw, sampling.count, value, self._level, clear)
         return self._tested[question]
 
     def _pruned(self, y: Lagged, chosen: list[Lagged]) -> Task[list[Lagged]]:

@@ -1,7 +1,6 @@
 """Estimators of conditional mutual information; each stands in a file of its own."""
 
 from enmesh.estimators.base import Estimator, Prepared
-from enmesh.estimators.combined import Combined, combine
 from enmesh.estimators.discrete import Discrete
 from enmesh.estimators.gaussian import Gaussian
 from enmesh.estimators.kernel import Kernel

@@ -25,9 +25,6 @@ NEIGHBOUR_DIMENSION = 10
 class Prepared(ABC):
     """A target y and a condition z, ready for questions about any x."""
 
-    all_at_once: ClassVar[bool] = False
-    """Whether a test must ask about x and all its surrogates in one question, rather than stop as soon as it fails."""
-
     def __init__(self, y: np.ndarray, z: np.ndarray):
         self.y, self.z = y, z
 
@@ -99,8 +96,10 @@ class Surrogates:
 class Estimator(Method, ABC):
     """How a density, and with it every measure, is estimated from samples."""
 
+    targets: ClassVar[int] = 1
+    """Functions of a target that are explained."""
+
     analytic: ClassVar[bool] = False
-    targets: ClassVar[int] = 1  # functions of a target that are explained
     """Whether the distribution of 2 N I under independence is known (chi-square with `dof`)."""
 
     discrete: ClassVar[bool] = False

@@ -90,11 +90,6 @@ class PreparedByNeighbours(Prepared):
                 how["residuals"] = self._residuals.on_device()
         self._neighbours = estimator.engine(y, z, **how)
 
-    @property
-    def features(self) -> np.ndarray:
-        """What regressions on z use of it: columns beside a constant, z itself if there are none."""
-        return self.z if self._residuals is None else self._residuals.basis[:, 1:]
-
     def _local(self, x: np.ndarray) -> np.ndarray:
         return self._counted(self._residualised(x))
 

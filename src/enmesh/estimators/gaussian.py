@@ -117,10 +117,6 @@ class Gaussian(Estimator):
         return max(1, n // (10 * max(widths)) - 1), f"{n} samples allow 10 per coefficient"
 
 
-class NothingLeft(InputError):
-    """The condition determines the target by a linear function: no source can explain more of it."""
-
-
 class JointGaussian:
     """Correlations of all lagged variables of a series."""
 
@@ -180,7 +176,7 @@ class _PreparedGaussian(Prepared):
         norms[norms == 0] = 1.0  # of a constant
         if not _has_full_rank(residual.T @ residual / np.outer(norms, norms)):
             told = "the target is a linear function of its past: nothing is left to explain"
-            raise NothingLeft(f"{told}; add noise or leave it out")
+            raise InputError(f"{told}; add noise or leave it out")
         # Whitened residual of y: orthonormal columns.
         self._target = np.linalg.solve(np.linalg.cholesky(residual.T @ residual), residual.T).T
         self._fixed = np.column_stack([self._basis, self._target])

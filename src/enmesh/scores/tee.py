@@ -22,7 +22,7 @@ import numpy as np
 from enmesh import late
 from enmesh.data.series import Series
 from enmesh.embedding import Pasts
-from enmesh.estimators import KSG, Combined, Estimator
+from enmesh.estimators import KSG, Estimator
 from enmesh.events.events import Events
 from enmesh.options import known_fields, option, whole
 from enmesh.scores.base import AtLevel, Link, Parents, Score, Scorer, Tests, check_alpha
@@ -159,10 +159,8 @@ class TEEScorer(Scorer[TEE]):
         return last, (1 + count - rank) / (1 + count)
 
     def ceiling_tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
-        """Return the tests along the strongest-first order; none for `Combined`, which asks all surrogates at once."""
-        if self._is_joint or isinstance(self.score.estimator, Combined):
-            return ()
-        return self._strongest_first(target, parents)
+        """Return the tests along the strongest-first order."""
+        return () if self._is_joint else self._strongest_first(target, parents)
 
     def ceiling(self, target: int, parents: Parents, tests: Tests) -> float:
         """Return T minus what the penalty is at least.
