@@ -115,9 +115,9 @@ def test_noise_has_no_sign_and_effects_have_errors():
 
 
 WARNED = (
-    "slow: samples until the autocorrelation falls below 1/e: 12 (a), 9 (c); circular shifts do not",
-    "trend: rise or fall of a straight line over time, in standard errors: 20 (b); remove it with series.detrend()",
-    "season: a, b share a period of about 12 samples; remove it with series.deseason(period=12)",
+    "slow: samples until the autocorrelation is below 1/e: 12 (a), 9 (c). Circular shifts allow for this",
+    "trend: slope of a straight line over time, in standard errors: 20 (b). Remove it with series.detrend()",
+    "season: a, b share a period of about 12 samples. Remove it with series.deseason(period=12)",
 )
 
 

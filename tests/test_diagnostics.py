@@ -49,14 +49,14 @@ def test_a_hazard_of_many_nodes_is_one_finding():
         ("trend", 0.01 * time, "series.detrend()"),
         ("season", 3 * np.sin(2 * np.pi * time / 12), "series.deseason(period=12)"),
         ("spike", 60.0 * (time == 300), "robust standard deviations: "),
-        ("sentinel", -999.0 * (time == 9), "read it so with"),
+        ("sentinel", -999.0 * (time == 9), "Read it as missing with"),
     ):
         values = noise + extra * ([1] * 7 + [0])
         values[values < -900] = -999
         found = only(em.Series(values), kind)
         assert found.nodes == tuple(f"x{i}" for i in range(7))
         assert said in found.message
-        assert kind not in ("trend", "spike") or " and 2 more; " in found.message  # nodes, and no unit after them
+        assert kind not in ("trend", "spike") or " and 2 more. " in found.message  # nodes, and no unit after them
 
 
 def test_autocorrelation_time():

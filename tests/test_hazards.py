@@ -89,7 +89,7 @@ def test_a_hazard_of_several_columns_is_one_line():
     findings = [found for found in em.diagnose(em.Series(same)) if found.kind == "synchronisation"]
     assert len(findings) == 1
     assert findings[0].nodes == ("x0", "x1", "x2", "x3")
-    assert "and 1 more, so that" in findings[0].message
+    assert "and 1 more. " in findings[0].message
 
 
 def test_a_hazard_that_differs_in_numbers_alone_is_said_once():

@@ -37,32 +37,33 @@ SPIKE, STUCK = 20.0, 20  # robust standard deviations that make a spike, samples
 
 # What is said of each hazard; {numbers} are those of the nodes.
 SENTENCES = {
-    "synchronisation": "synchronised: correlation {numbers}, so that transfer entropy is near zero both "
-    "ways and cannot show who drives; leave one out",
-    "autocorrelation": "slow: samples until the autocorrelation falls below 1/e: {numbers}; the record carries as much "
-    "information as about {worth:.0f} independent samples; permuted surrogates would mislead, circular shifts do not",
-    "lasting": "possibly non-stationary: samples, of {longest}, until the autocorrelation falls below 1/e: "
-    "{numbers}; unrelated nodes seem to depend on each other; take differences with series.difference()",
-    "sentinel": "sentinels: {words} in {nodes} lies far from all other values and often stands for a "
-    "missing one; read it so with na='{words}'",
-    "spike": "spikes: distance from the median in robust standard deviations: {numbers}; a few such "
-    "samples can make or hide a link: mask them with series.mask(rows), or use ranks",
-    "stuck": "stuck: samples in a row with the same value: {numbers}; if a sensor failed there, mask them "
-    "with series.mask(rows)",
-    "trend": "trend: rise or fall of a straight line over time, in standard errors: {numbers}; "
-    "unrelated nodes seem to depend on each other; remove it with series.detrend()",
-    "season": "season: {nodes} share a period of about {period} samples, so that unrelated nodes seem to "
-    "depend on each other; if it comes from outside, remove it with series.deseason(period={period})",
-    "determinism": "nearly deterministic: share of the variance that the own past leaves unexplained: {numbers}; "
-    "sources can add little, and a long past hides them: try a smaller kappa or coarser sampling",
-    "halves": "changing: the {what} differs between the first and the second half, in standard errors: {numbers}; one "
-    "network may not hold throughout, look at parts of the record",
-    "dimension": "{family} spans {size} dimensions, over {limit}: estimates by neighbours and kernels are "
+    "synchronisation": "synchronised: correlation {numbers}. Transfer entropy is then near zero both ways and cannot "
+    "show the direction; leave one node out",
+    "autocorrelation": "slow: samples until the autocorrelation is below 1/e: {numbers}. The recording carries about "
+    "as much information as {worth:.0f} independent samples; circular shifts allow for this, permuted surrogates do "
+    "not",
+    "lasting": "possibly non-stationary: samples, of {longest}, until the autocorrelation is below 1/e: {numbers}. "
+    "Unrelated nodes then look related; take differences with series.difference()",
+    "sentinel": "sentinels: {words} in {nodes} is far from all other values and often stands for a missing value. "
+    "Read it as missing with na='{words}'",
+    "spike": "spikes: distance from the median in robust standard deviations: {numbers}. A few such samples can "
+    "create or hide a link; mask them with series.mask(rows)",
+    "stuck": "stuck: samples in a row with the same value: {numbers}. If a sensor failed there, mask them with "
+    "series.mask(rows)",
+    "trend": "trend: slope of a straight line over time, in standard errors: {numbers}. Trends make unrelated nodes "
+    "look related; remove them with series.detrend()",
+    "season": "season: {nodes} share a period of about {period} samples. This makes unrelated nodes look related; if "
+    "the period comes from outside, remove it with series.deseason(period={period})",
+    "determinism": "nearly deterministic: share of the variance that the own past does not explain: {numbers}. Sources "
+    "can add little, and a long own past hides them; try a smaller kappa or coarser sampling",
+    "halves": "changing: the {what} differs between the first and the second half, in standard errors: {numbers}. One "
+    "network may not hold throughout; look at parts of the record",
+    "dimension": "{family} spans {size} dimensions, over {limit}. Nearest-neighbour and kernel estimates are "
     "unreliable there; lower kappa or max_parents, or use Gaussian",
-    "samples": "{n} samples are few for {family} ({size} dimensions): weak links will be missed; {enough} "
-    "or more would be better",
-    "states": "only {n} samples for the {size} joint states of {family}; lower kappa, max_parents or the "
-    "states, or record {enough}",
+    "samples": "{n} samples are few for {family} ({size} dimensions). Weak links will be missed; record {enough} or "
+    "more",
+    "states": "only {n} samples for the {size} joint states of {family}. Use fewer states, lower kappa or "
+    "max_parents, or record {enough}",
 }
 
 

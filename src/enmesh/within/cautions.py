@@ -28,9 +28,9 @@ def dependence(network: Network, pairs: Sequence[Pair]) -> list[str]:
     said = f"within one sample: {first_few([f'{a} and {b}' for a, b in pairs], 4)} depend on each other given all pasts"
     links = [f"{s} -> {t}" for s, t in could_pass(network, pairs)]
     doubt = f"{first_few(links, 6)} may be indirect or come from a hidden driver" if links else (
-        "a hidden driver, or an effect faster than one sample, may cause this"
+        "A hidden driver, or an effect faster than one sample, may cause this"
     )  # fmt: skip
-    return [f"{said}. So {doubt}: within_sample=True tests the links given such pairs"]
+    return [f"{said}. {doubt}; within_sample=True tests the links given such pairs"]
 
 
 def undirected(network: Network) -> list[str]:
@@ -40,7 +40,7 @@ def undirected(network: Network) -> list[str]:
         return []
     return [
         f"no direction within one sample: {first_few(pairs, 4)} depend on each other, and both directions fit. A "
-        "hidden driver can cause this; if you know who drives whom, give tiers= or required="
+        "hidden driver can cause this; if you know the direction, give tiers= or required="
     ]
 
 
@@ -58,8 +58,8 @@ def coarse_sampling(network: Network, pairs: Sequence[Pair]) -> list[str]:
     if float(hypergeom.sf(both - 1, len(network.together), len(near), len(pairs))) > SURE:
         return []
     return [
-        f"coarse sampling: {both} of {len(pairs)} pairs that depend on each other within one sample are linked at lag "
-        "1 too. Effects may take less than one sample; a recording at half the step would show who drives whom"
+        f"coarse sampling: {both} of {len(pairs)} pairs that depend on each other within one sample also have a link "
+        "at lag 1. Effects may take less than one sample; a recording with half the step would show who drives whom"
     ]
 
 
