@@ -356,6 +356,14 @@ def test_what_cannot_be_read_says_what_would_help(kind, name, tmp_path):
         assert [one["nodes"] for one in after["badges"] if one["kind"] == "gaps"] == [["b"]]
 
 
+def test_a_value_that_is_no_number_is_an_error_on_the_page(tmp_path):
+    path = tmp_path / "rec.csv"
+    troubled("gaps").to_csv(path, index=False)
+    found = Reader().look(str(path), {"max_lag": "many"})
+    assert "--max-lag" in found["error"]
+    assert found["names"] == []
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_what_is_offered_first_leads_to_a_recording_whatever_comes_together(seed, tmp_path):
     """Several faults in one table: the first switch of each message is taken until there is a recording."""

@@ -115,15 +115,15 @@ def test_score_of_a_linear_family_is_bic():
     samples = Samples.of(series.in_order(), 1)
     lagged = [[Lagged(i, 1)] for i in range(5)]
     found = families.Families(samples, lagged, [0] * 5, {1: {2}, 2: {1, 3}, 3: {2}})
-    score, kept = found(2, (1, 3)), found.kept(2, (1, 3))
+    score = found(2, (1, 3))
     y, now = samples.plain[2, found.rows], [samples.plain[j, found.rows] for j in (1, 3)]
-    before = [samples.plain[v.node, found.rows - v.lag] for v in kept]
+    before = [samples.plain[v.node, found.rows - v.lag] for v in score.kept]
     design = np.column_stack([np.ones(len(y)), *now, *before])
     left = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
     likelihood = -len(y) / 2 * (np.log(2 * np.pi * left.var()) + 1)
     assert not score.bent
     assert score.gaussian == pytest.approx(likelihood - 0.5 * np.log(len(y)) * design.shape[1], rel=1e-6)
-    assert Lagged(2, 1) in kept
+    assert Lagged(2, 1) in score.kept
     assert score.score > found(2, (1,)).score + 50
 
 

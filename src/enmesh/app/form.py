@@ -163,13 +163,9 @@ def command_of(words: Sequence[str]) -> str:
 def typed(words: Sequence[str]) -> a.Given:
     """Read the words of ``enmesh infer`` as the command line does."""
     caught: list[a.Given] = []
-
-    def command(given: a.Given) -> None:
-        caught.append(given)
-
-    command.__dict__["groups"] = infer.__dict__["groups"]
+    catch = a.with_options(*infer.__dict__["groups"])(lambda given: caught.append(given))
     app = typer.Typer(rich_markup_mode=None)
-    app.command()(a.widened(command))
+    app.command()(a.widened(catch))
     try:
         typer.main.get_command(app).main(list(words[1:]), standalone_mode=False, obj=["enmesh", *words])
     except Exception as error:
@@ -187,17 +183,13 @@ def python_of(given: a.Given, series: Any, example: str = "") -> str:
     elif (said := build.reading(given) | build.present(given, ("dt",))) or not example:
         source = _call("em.read", [str(given["data"][0])], said)
     lines = ["import enmesh as em", "", f"series = {source}"]
-    prepared = "".join(f".{name}({_arguments(name, values)})" for name, values in _changes(given, series))
+    samples = 0 if given.get("events") else len(series) + bool(given.get("difference")) * len(series.trials)
+    changes = build.preparing(given, samples) if samples else []
+    prepared = "".join(f".{name}({_arguments(name, values)})" for name, values in changes)
     lines += [f"series = series{prepared}"] if prepared else []
     usual = {name: one.default for name, one in inspect.signature(em.infer).parameters.items()} | USUAL
     options = {name: value for name, value in asked_of(given, series).items() if value not in (None, [], usual[name])}
     return "\n".join([*lines, _call("net = em.infer", [], options).replace("(", "(series, ", 1).replace(", )", ")")])
-
-
-def _changes(given: a.Given, series: Any) -> list[tuple[str, tuple[Any, ...]]]:
-    if isinstance(series, em.Events):
-        return []
-    return build.preparing(given, len(series) + bool(given.get("difference")) * len(series.trials))
 
 
 def _arguments(name: str, values: tuple[Any, ...]) -> str:
@@ -220,9 +212,8 @@ def _written(value: Any) -> str:
     """Return a value as Python; options are names of ``em`` with the fields that differ from their defaults."""
     if not is_dataclass(value):
         return repr(value)
-    said = {
-        field.name: getattr(value, field.name) for field in fields(value) if getattr(value, field.name) != field.default
-    }
+    held = {field.name: (getattr(value, field.name), field.default) for field in fields(value)}
+    said = {name: one for name, (one, usual) in held.items() if one != usual}
     return _call(f"em.{type(value).__name__}", [], said)
 
 
@@ -248,7 +239,8 @@ def advised(message: str, values: Values, sections: Sequence[str] = ("read", "pr
         elif not {"number": re.fullmatch(r"[\d.]+", word), "choice": word in field.suggested}.get(field.kind, True):
             continue
         elif field.kind == "list" and word:
-            listed = _listed(values.get(field.name))
+            held = values.get(field.name) or ""
+            listed = held if isinstance(held, list) else [one.strip() for one in str(held).split(",") if one]
             value = [*listed, *(one for one in word.split(",") if one not in listed)]
             if value == listed:
                 continue
@@ -256,7 +248,3 @@ def advised(message: str, values: Values, sections: Sequence[str] = ("read", "pr
             label = field.label if value is True else f"{field.label}: {word}"
             found[field.name] = {"name": field.name, "value": value, "label": label}
     return list(found.values())
-
-
-def _listed(value: Any) -> list[str]:
-    return list(value) if isinstance(value, list) else [one.strip() for one in str(value or "").split(",") if one]

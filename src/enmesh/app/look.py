@@ -47,6 +47,7 @@ class Reader:
         """Return what a recording holds, read and prepared as the values say; or what is wrong, and what would help."""
         words = form.words_of(file, values)
         said: dict[str, Any] = {"command": form.command_of(words), "names": []}
+        given: a.Given | None = None
         try:
             given = form.typed(words)
             before, notes = self.read(given)
@@ -60,7 +61,7 @@ class Reader:
             return said | _seen(before, after, values, said["names"])
         except InputError as error:
             message = form.in_words(error)
-            said["names"] = said["names"] or self.names(given, None)
+            said["names"] = said["names"] or (self.names(given, None) if given else [])
             fixes = [*form.advised(message, values), *_columns_without(message, said["names"], values)]
             events = _as_events(file, values)
             return said | {"error": message, "fixes": events + [fix for fix in fixes if fix not in events]}
@@ -128,12 +129,10 @@ def _seen(before: em.Series, after: em.Series, values: dict[str, Any], names: li
     old = _lines(before) if changed else {}
     missing = [int(count) for count in np.isnan(after.values.astype(float)).sum(axis=0)]
     rows = [
-        {
-            "name": name, "shown": visible(name), "kind": kind, "line": lines.get(name), "before": old.get(name),
-            "missing": gone, "range": _range(after, i), "labels": list(after.labels.get(name, ()))[:6],
-        }
+        _row(name, kind, lines.get(name), before=old.get(name), missing=gone, range=_range(after, i))
+        | {"labels": list(after.labels.get(name, ()))[:6]}
         for i, (name, kind, gone) in enumerate(zip(after.names[:MOST_NODES], after.kinds, missing))
-    ]  # fmt: skip
+    ]
     return {
         "nodes": rows,
         "facts": {
@@ -145,17 +144,17 @@ def _seen(before: em.Series, after: em.Series, values: dict[str, Any], names: li
     }  # fmt: skip
 
 
+def _row(name: str, kind: str, line: Any, **more: Any) -> dict[str, Any]:
+    """Return what is shown of a node; ``before`` is its line before it was prepared."""
+    known = {"before": None, "missing": 0, "range": [], "labels": []} | more
+    return {"name": name, "shown": visible(name), "kind": kind, "line": line, **known}
+
+
 def _seen_events(events: em.Events) -> dict[str, Any]:
     """Return what is shown of events: how many each node has in equal parts of the first observed time."""
     first = events.stretches[0]
     counts = [np.histogram(times, BINS, (first.start, first.stop))[0] for times in first.times[:MOST_NODES]]
-    rows = [
-        {
-            "name": name, "shown": visible(name), "kind": "events", "line": plain(line), "before": None, "missing": 0,
-            "range": [], "labels": [], "events": events.counts[name],
-        }
-        for name, line in zip(events.names, counts)
-    ]  # fmt: skip
+    rows = [_row(name, "events", plain(line), events=events.counts[name]) for name, line in zip(events.names, counts)]
     facts = {
         "nodes": events.n_nodes, "events": len(events), "trials": len(events.lengths), "missing": 0,
         "duration": plain(events.duration, 6), "guessed": events.guessed, "prepared": [],

@@ -112,7 +112,9 @@ class Session:
 
     def __init__(self, folder: Path | None = None):
         self.folder, self._lock = _claimed(folder)
-        known = json.loads(text) if (text := _text(self.folder / "session.json")) else {}
+        known: dict[str, Any] = {}
+        with suppress(OSError):
+            known = json.loads((self.folder / "session.json").read_text(encoding="utf-8") or "{}")
         self.token: str = known.get("token") or secrets.token_urlsafe(24)
         self.port: int = known.get("port") or 0
         self.keep: bool = known.get("keep", folder is not None)
@@ -145,14 +147,8 @@ class Session:
                 key: {k: v for k, v in run.items() if k not in MOVING or run["status"] == "done"}
                 for key, run in self.runs.items()
             }
-            kept = {
-                "token": self.token,
-                "port": self.port,
-                "keep": self.keep,
-                "recordings": self.recordings,
-                "runs": runs,
-            }
-            text = json.dumps(kept, indent=1)
+            kept = {name: getattr(self, name) for name in ("token", "port", "keep", "recordings")}
+            text = json.dumps(kept | {"runs": runs}, indent=1)
             write_whole(self.folder / "session.json", lambda file: file.write_text(text, encoding="utf-8"))
         self.version += 1
         self._changed.set()
@@ -178,15 +174,8 @@ class Session:
         key = secrets.token_hex(8)
         folder = self.folder / "recordings" / key
         folder.mkdir(parents=True)
-        return {
-            "id": key,
-            "name": name,
-            "file": name,
-            "cwd": str(folder),
-            "size": 0,
-            "values": {},
-            "example": "",
-        } | known
+        made = {"id": key, "name": name, "file": name, "cwd": str(folder), "size": 0, "values": {}, "example": ""}
+        return made | known
 
     def add(self, recording: dict[str, Any]) -> dict[str, Any]:
         """Take a recording whose file is there."""
@@ -235,7 +224,7 @@ class Session:
     async def look(self, key: Any, values: dict[str, Any]) -> Any:
         """Look at a recording, read and prepared as the values say."""
         one = self.recording(key)
-        found = await self.ask("look", values=values, **{k: one[k] for k in ("cwd", "file", "example")})
+        found = await self.ask("look", recording=_told(one, values))
         if one["values"] != values:
             one["values"] = values
             self.changed()
@@ -243,15 +232,14 @@ class Session:
 
     async def cost(self, key: Any, values: dict[str, Any]) -> Any:
         """Say what a run would cost."""
-        one = self.recording(key)
-        return await self.ask("cost", values=values, cwd=one["cwd"], file=one["file"])
+        return await self.ask("cost", recording=_told(self.recording(key), values))
 
     async def of_run(self, job: str, key: Any, given: dict[str, Any]) -> Any:
         """Ask about the network of a finished run."""
         run = self.run(key)
-        folder, recording = (str(self.result(run["id"], "network.json").parent), self.recording(run["recording"]))
-        about = {name: recording[name] for name in ("cwd", "file", "example")}
-        return await self.ask(job, values=run["values"], folder=folder, given=given, **about)
+        folder = str(self.result(run["id"], "network.json").parent)
+        recording = _told(self.recording(run["recording"]), run["values"])
+        return await self.ask(job, recording=recording, folder=folder, given=given)
 
     async def cards(self, names: list[str]) -> None:
         """Draw the cards of the examples, one after the other."""
@@ -319,9 +307,8 @@ class Session:
                 self._working[run["id"]], began = process, time.monotonic()
                 run["status"] = "running"
                 self.changed()
-                folder = str(self.run_folder(run))
-                given = {k: recording[k] for k in ("cwd", "file", "example")}
-                found = await process.ask("run", told, values=run["values"], folder=folder, **given)
+                given = {"recording": _told(recording, run["values"]), "folder": str(self.run_folder(run))}
+                found = await process.ask("run", told, **given)
                 run |= {"status": "done", **found}
         except InputError as error:
             run |= {"status": "failed", "message": str(error)}
@@ -390,10 +377,9 @@ def _known(table: dict[str, Any], key: Any, what: str) -> dict[str, Any]:
     return found
 
 
-def _text(path: Path) -> str:
-    with suppress(OSError):
-        return path.read_text(encoding="utf-8")
-    return ""
+def _told(recording: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Return what a process must know of a recording."""
+    return {name: recording[name] for name in ("cwd", "file", "example")} | {"values": values}
 
 
 def _claimed(folder: Path | None) -> tuple[Path, sqlite3.Connection]:

@@ -88,16 +88,21 @@ class Worker:
         self._answers.flush()
 
 
-def seen(worker: Worker, tell: Tell, *, cwd: str, file: str, values: dict[str, Any], example: str) -> Any:
+def words_in(recording: dict[str, Any]) -> list[str]:
+    """Go to the folder of a recording, and return the words of the command line that say it and what was chosen."""
+    os.chdir(recording["cwd"])
+    return form.words_of(recording["file"], form.checked(recording["values"]))
+
+
+def seen(worker: Worker, tell: Tell, *, recording: dict[str, Any]) -> Any:
     """Look at a recording."""
-    os.chdir(cwd)
-    return worker.reader.look(file, form.checked(values), example)
+    os.chdir(recording["cwd"])
+    return worker.reader.look(recording["file"], form.checked(recording["values"]), recording["example"])
 
 
-def cost(worker: Worker, tell: Tell, *, cwd: str, file: str, values: dict[str, Any]) -> Any:
+def cost(worker: Worker, tell: Tell, *, recording: dict[str, Any]) -> Any:
     """Say what a run would cost."""
-    os.chdir(cwd)
-    given = form.typed(form.words_of(file, form.checked(values)))
+    given = form.typed(words_in(recording))
     series = look.prepared(given, worker.reader.read(given)[0])
     try:
         return look.seconds_of(given, series, worker.busy)
@@ -117,15 +122,14 @@ def card(worker: Worker, tell: Tell, *, name: str) -> Any:
     return [plain(look.extremes(column, POINTS), look.DIGITS) for column in first]
 
 
-def infer(worker: Worker, tell: Tell, *, cwd: str, file: str, values: dict[str, Any], folder: str, example: str) -> Any:
+def infer(worker: Worker, tell: Tell, *, recording: dict[str, Any], folder: str) -> Any:
     """Infer a network and write its results, or go on where an earlier process stopped."""
-    os.chdir(cwd)
-    words = form.words_of(file, form.checked(values))
+    words = words_in(recording)
     given, command, to = form.typed(words), form.command_of(words), Path(folder)
     watch = Watch(tell, to / STORE)
     watch(0, None, "reading the data")
     series = build.recording(given)
-    tell(python=form.python_of(given, series, example), names=list(map(visible, series.names)))
+    tell(python=form.python_of(given, series, recording["example"]), names=list(map(visible, series.names)))
     to.mkdir(parents=True, exist_ok=True)
     options = asked_of(given, series) | {"progress": watch}
     network, _ = run(series, to, options, given["data"], command=command, resume=True)
@@ -193,34 +197,23 @@ def picture(worker: Worker, tell: Tell, *, network: str, path: str, kind: str, t
     return path
 
 
-def whatif(
-    worker: Worker, tell: Tell, *, cwd: str, file: str, values: dict[str, Any], folder: str, example: str, given: Any
-) -> Any:
-    """Say what a change of a node does to another, by the fitted network."""
-    model = _model(worker, cwd, file, values, folder)
+def whatif(worker: Worker, tell: Tell, *, recording: dict[str, Any], folder: str, given: Any) -> Any:
+    """Say what a change of a node does to another, by the fitted network, of which the last one is kept."""
+    if folder not in worker.models:
+        series = build.recording(form.typed(words_in(recording)))
+        worker.models = {folder: em.Network.from_json(Path(folder) / "network.json").fit(series)}
     try:
         change, horizon = float(given["change"]), int(given["horizon"])
     except (KeyError, TypeError, ValueError):
         raise InputError("give the change as a number, and the horizon as a whole one") from None
     ends = str(given.get("source")), str(given.get("target"))
     refuse_if(horizon > MOST_STEPS, f"horizon={horizon} is too far here; give at most {MOST_STEPS}")
-    found = model.effect(*ends, change, horizon, hold=bool(given.get("hold")))
+    found = worker.models[folder].effect(*ends, change, horizon, hold=bool(given.get("hold")))
     rows = zip(found.total.index, found.total, found.low, found.high, found.direct["total"])
     return {"sentence": found.sentence, "assumed": found.assumptions, "rows": plain(list(rows), look.DIGITS)}
 
 
-def _model(worker: Worker, cwd: str, file: str, values: dict[str, Any], folder: str) -> em.Model:
-    """Return the fitted network of a run; the last one is kept."""
-    if folder not in worker.models:
-        os.chdir(cwd)
-        series = build.recording(form.typed(form.words_of(file, form.checked(values))))
-        worker.models = {folder: em.Network.from_json(Path(folder) / "network.json").fit(series)}
-    return worker.models[folder]
-
-
-def power(
-    worker: Worker, tell: Tell, *, cwd: str, file: str, values: dict[str, Any], folder: str, example: str, given: Any
-) -> Any:
+def power(worker: Worker, tell: Tell, *, recording: dict[str, Any], folder: str, given: Any) -> Any:
     """Say which links the recording of a run could show, and how many samples a weaker one needs."""
     try:
         te = float(given["te"]) if given.get("te") else None

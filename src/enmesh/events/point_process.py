@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.errors import InputError, refuse_if
-from enmesh.estimators.base import NEIGHBOUR_DIMENSION, Estimator, Prepared
+from enmesh.errors import InputError
+from enmesh.estimators.base import NEIGHBOUR_DIMENSION, Estimator
 from enmesh.neighbours import check_device
-from enmesh.options import option, whole, whole_fields
+from enmesh.options import known_fields, option, whole, whole_fields
 from enmesh.surrogates.base import Draw, Surrogate
 
 SHORTEN = (
@@ -73,9 +73,9 @@ class PointProcess(Estimator):
 
     def __post_init__(self) -> None:
         check_device(self.device)
-        whole_fields(self, k=1, source_history=1, seed=0)
-        if self.condition_history is not None:
-            whole_fields(self, condition_history=1)
+        others = {} if self.condition_history is None else {"condition_history": 1}
+        whole_fields(self, k=1, source_history=1, seed=0, **others)
+        known_fields(self, per=("time", "event"))
         own = self.target_history
         if isinstance(own, (Mapping, tuple, list)):
             pairs = own.items() if isinstance(own, Mapping) else own
@@ -86,7 +86,6 @@ class PointProcess(Estimator):
         elif own != GREEDY:
             own = whole("target_history", own, 1)
         object.__setattr__(self, "target_history", own)
-        refuse_if(self.per not in ("time", "event"), f"per={self.per!r} is not known; use 'time' or 'event'")
         if not (isinstance(self.ratio, (int, float)) and 0.1 <= self.ratio <= 100):
             raise InputError(f"ratio={self.ratio!r} is not possible; give random times per event, 1 is usual")
 
@@ -130,16 +129,11 @@ class PointProcess(Estimator):
 
     # --- what samples need and events have not -----------------------------------------------------------------
 
-    def condition(self, column: np.ndarray, index: int, name: str) -> np.ndarray:
+    def condition(self, *_: Any, **__: Any) -> Any:
         """Refuse samples."""
         raise InputError("PointProcess takes events, not samples; give em.Events, or use KSG for a Series")
 
-    def _prepare(self, y: np.ndarray, z: np.ndarray, times: np.ndarray) -> Prepared:
-        raise InputError("PointProcess takes events, not arrays; give em.Events")
-
-    def entropy(self, x: np.ndarray, *, local: bool = False) -> Any:
-        """Refuse samples."""
-        raise InputError("PointProcess takes events, not arrays; give em.Events")
+    _prepare = entropy = condition
 
 
 @option

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from enmesh.data.sources import library, open_source
 from enmesh.data.table import listed, shown
 from enmesh.errors import InputError, refuse_if
 
@@ -47,9 +48,6 @@ def trials_of(data: Any, named: Columns, words: Mapping[str, Any]) -> list[Trial
     if hasattr(data, "units") and hasattr(data, "session_start_time"):
         refuse_if(data.units is None, "the NWB file has no table of units, thus no spike times; give one with units")
         return [_from_units(data.units)]
-    if isinstance(data, Mapping) and hasattr(data, "time_support"):
-        times = {str(name): np.asarray(train.t) for name, train in data.items()}
-        return [Trial(times, _spans(data.time_support.values))]
     if hasattr(data, "segments") or hasattr(data, "spiketrains"):
         segments = data.segments if hasattr(data, "segments") else [data]
         return [_of_trains(list(enumerate(segment.spiketrains))) for segment in segments]
@@ -86,9 +84,10 @@ def _from_mapping(data: Mapping[Any, Any], named: Columns) -> list[Trial]:
         return _from_columns({"node": nodes, "time": np.concatenate([*map(np.asarray, data.values())])}, Columns())
     if data and all(hasattr(train, "t_stop") for train in data.values()):
         return [_of_trains(list(data.items()), by_key=True)]
-    if data and all(hasattr(train, "time_support") for train in data.values()):
+    of_all = [data] if hasattr(data, "time_support") else list(data.values())
+    if data and all(hasattr(one, "time_support") for one in of_all):  # of pynapple
         times = {str(name): np.asarray(train.t) for name, train in data.items()}
-        return [Trial(times, _common([_spans(train.time_support.values) for train in data.values()]))]
+        return [Trial(times, _common([_spans(one.time_support.values) for one in of_all]))]
     if len({str(name) for name in data}) < len(data):
         raise InputError("a node is named twice, as a number and as text; name each once")
     nested = [len(t) for t in data.values() if _is_list(t) and len(t) and all(_is_list(one) for one in t)]
@@ -195,14 +194,11 @@ def _from_file(path: Any, named: Columns, words: Mapping[str, Any]) -> list[Tria
     from enmesh.data.rules import rules_of
     from enmesh.data.tables import read_table
 
-    if str(path).endswith(".nwb"):
+    kind = str(path).rpartition(".")[2]
+    if kind in ("nwb", "npz", "npy"):
         for word in words:
-            raise InputError(f"{path}: {word} has no effect on nwb; leave it out")
-        return _from_nwb(path)
-    if str(path).endswith((".npz", ".npy")):
-        for word in words:
-            raise InputError(f"{path}: {word} has no effect on npy and npz; leave it out")
-        return _from_numpy(path, named)
+            raise InputError(f"{path}: {word} has no effect on {kind}; leave it out")
+        return _from_nwb(path) if kind == "nwb" else _from_numpy(path, named)
     # Every table of events has names over its columns.
     frame = read_table(path, replace(rules_of(words), header=True)).frame
     columns = {str(c): frame[c].to_numpy() for c in frame.columns}
@@ -211,8 +207,6 @@ def _from_file(path: Any, named: Columns, words: Mapping[str, Any]) -> list[Tria
 
 def _from_numpy(path: Any, named: Columns) -> list[Trial]:
     """Read an array of (node, time) rows or with fields of these names, or one array of times per node (npz)."""
-    from enmesh.data.sources import open_source
-
     source = open_source(path)
     try:
         held = np.load(source.file, allow_pickle=False)
@@ -229,14 +223,10 @@ def _from_numpy(path: Any, named: Columns) -> list[Trial]:
 
 def _from_nwb(path: Any) -> list[Trial]:
     """Read the units of an NWB file."""
+    pynwb = library("pynwb", f"{path}", "spikes")
+    refuse_if(not os.path.exists(path), f"there is no file {path}; name one that exists")
     try:
-        from pynwb import NWBHDF5IO
-    except ImportError:
-        raise InputError(f"{path}: pynwb is not installed; run: pip install 'enmesh[spikes]'") from None
-    if not os.path.exists(path):
-        raise InputError(f"there is no file {path}; name one that exists")
-    try:
-        with NWBHDF5IO(str(path), "r") as source:
+        with pynwb.NWBHDF5IO(str(path), "r") as source:
             return trials_of(source.read(), Columns(), {})
     except (OSError, TypeError, KeyError) as error:
         raise InputError(f"{path} cannot be read as NWB: {error}") from None

@@ -14,12 +14,11 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding.blocks import conditioned_before
-from enmesh.embedding.nonuniform import NonUniform, Past
+from enmesh.embedding.nonuniform import NonUniform
 from enmesh.inference.progress import Progress
-from enmesh.inference.store import Store, key_of
+from enmesh.inference.store import Store, described, key_of
 from enmesh.inference.work import Payload, Question, plain, scorer_pool
 from enmesh.inference.workers import Workers
-from enmesh.links.selection import Drivers
 from enmesh.options import describe
 from enmesh.scores.base import Link, Score
 from enmesh.search.base import Family
@@ -51,12 +50,9 @@ class Evaluator:
         progress: Any = None,
         memory: int | None = None,
     ):
-        from enmesh import __version__
-
         self.score: Any = score.with_embedding(series) if isinstance(score, Score) else score
         self.series = series
-        description = {"data": series.digest, "names": list(series.names), "score": describe(self.score)}
-        description["code"] = f"{__version__}/{score.FORMAT}"
+        description = described(series, describe(self.score), score.FORMAT)
         self._payload = Payload(series, self.score, key_of(description))
         with single_thread():  # binding may form sums that threads would round otherwise
             self.scorer = scorer_pool.take(self._payload.key, self._payload)
@@ -114,14 +110,9 @@ class Evaluator:
         known |= zip(asked, self.edges(asked, FEWEST))
         return [self.scorer.ceiling(*family, {link: known[link] for link in tests[family]}) for family in families]
 
-    def pasts(self, targets: Iterable[int]) -> list[Past]:
-        """Return the lagged variables that forward selection finds for each target (`NonUniform`)."""
-        groups = self._answers([Question("past", group) for group in self.scorer.groups(list(targets))])
-        return [past for group in groups for past in group]
-
-    def drivers(self, targets: Iterable[int]) -> list[Drivers]:
-        """Return the sources of each target that the test of a link selects (`LinkTest`)."""
-        groups = self._answers([Question("drivers", group) for group in self.scorer.groups(list(targets))])
+    def selected(self, kind: str, targets: Iterable[int]) -> list[Any]:
+        """Return what is selected for each target: its ``past`` (`NonUniform`) or its ``drivers`` (`LinkTest`)."""
+        groups = self._answers([Question(kind, group) for group in self.scorer.groups(list(targets))])
         return [one for group in groups for one in group]
 
     def __enter__(self) -> "Evaluator":

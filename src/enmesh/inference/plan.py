@@ -64,14 +64,7 @@ class Planner(Scores):
         wanted, samples = self.wanted, sum(self.series.lengths)
         if isinstance(wanted.score, LinkTest):
             return wanted.score
-        if wanted.max_lag is None:
-            lag, why = horizon(self.series, self.level)
-            self.choices.add("max_lag", lag, why)
-        else:
-            lag = whole("max_lag", wanted.max_lag, 1)
-            most = min(max(self.series.lengths) - 2, samples // 4)
-            if lag > most:
-                raise InputError(f"max_lag={lag} is too large for {samples} samples; give at most {most}")
+        lag = self._reach()
         if samples > LONG:
             self.choices.add("samples", f"{LONG:,}", f"evenly spread over {samples:,}, which bounds the cost")
         reason = f"about one false link among {self._pairs} pairs" if self.level < LEVEL else "per link"
@@ -99,7 +92,7 @@ class Planner(Scores):
 
     def _drivers(self, score: LinkTest, targets: Sequence[int] | None = None) -> tuple[Drivers, ...]:
         with self.evaluators(score, self.series) as evaluate:
-            return tuple(evaluate.drivers(self._nodes if targets is None else targets))
+            return tuple(evaluate.selected("drivers", self._nodes if targets is None else targets))
 
     def _raised(self, score: LinkTest, found: tuple[Drivers, ...]) -> tuple[LinkTest, tuple[Drivers, ...]]:
         """Select again at a higher level, as long as at most a fifth of what each doubling adds is expected by chance.
@@ -148,7 +141,7 @@ class Planner(Scores):
         alpha = self.alpha if score.alpha is None else score.alpha
         method = self.method(score.estimator, alpha, self._reach(), score)
         pasts = self.selected(method)
-        self._note_lags([(i, past, past.sources) for i, past in enumerate(pasts)])
+        self._note_lags([(past.own, {j: past.lags[j] for j in past.sources}) for past in pasts])
         return Plan(score.embedded(method.lags(pasts, names)), tuple(p.sources for p in pasts))
 
     def _self_predicted(self, score: Score) -> Plan:
@@ -166,9 +159,9 @@ class Planner(Scores):
         given, samples = self.wanted.max_lag, sum(self.series.lengths)
         if given is not None:
             most = max(1, min(max(self.series.lengths) - 2, samples // 4))
-            if whole("max_lag", given, 1) > most:
-                raise InputError(f"max_lag={given} is too large for {samples} samples; give at most {most}")
-            return int(given)
+            if (lag := whole("max_lag", given, 1)) > most:
+                raise InputError(f"max_lag={lag} is too large for {samples} samples; give at most {most}")
+            return lag
         return self.choices.add("max_lag", *horizon(self.series, self.level))
 
     def method(self, estimator: Estimator, alpha: float, lags: int, score: Any = None, **how: Any) -> NonUniform:
@@ -185,39 +178,33 @@ class Planner(Scores):
         if method.count:
             warn_of_many_lags(method.max_lag, sum(self.series.lengths))
         with self.evaluators(method, self.series) as evaluate:
-            return evaluate.pasts(self._nodes)
+            return evaluate.selected("past", self._nodes)
 
     def _note_drivers(self, found: Sequence[Drivers]) -> None:
         """Record the selected lags, and of which targets time is known."""
-        self._note_lags([(i, one, one.sources) for i, one in enumerate(found)])
+        self._note_lags([(one.own, dict(zip(one.sources, one.lags))) for one in found])
         names = self.series.names
         for bit, what in ((1, "slow trends"), (2, "a common period")):
             some = [name for name, one in zip(names, found) if one.clock & bit]
             if some:
-                self.choices.add(
-                    "time", f"{what} of {first_few(some, 6)}", "conditioned on: the node is predicted better"
-                )
+                why = "conditioned on: the node is predicted better"
+                self.choices.add("time", f"{what} of {first_few(some, 6)}", why)
         if full := [name for name, one in zip(names, found) if one.full]:
             hazard(
                 f"max_parents={self.wanted.most} left out significant sources of {first_few(full, 6)}; "
                 "raise max_parents"
             )
 
-    def _note_lags(self, found: Sequence[tuple[int, Any, Sequence[int]]]) -> None:
-        """Record the selected lags: of few targets one by one, of many as a range."""
+    def _note_lags(self, found: Sequence[tuple[tuple[int, ...], Mapping[int, tuple[int, ...]]]]) -> None:
+        """Record the lags of each target, its own and by source: of few targets one by one, of many as a range."""
         names = self.series.names
-
-        def lags(past: Any, j: int) -> tuple[int, ...]:
-            return past.lags[past.sources.index(j)] if isinstance(past, Drivers) else past.lags[j]
-
         if len(names) <= 6:
             words = "; ".join(
-                f"{names[i]}: own {_numbers(past.own)}"
-                + "".join(f", {names[j]} {_numbers(lags(past, j))}" for j in sources)
-                for i, past, sources in found
+                f"{name}: own {_numbers(own)}" + "".join(f", {names[j]} {_numbers(some)}" for j, some in lags.items())
+                for name, (own, lags) in zip(names, found)
             )
         else:
-            some = sorted({lag for _, past, sources in found for j in sources for lag in lags(past, j)})
+            some = sorted({lag for _, lags in found for each in lags.values() for lag in each})
             words = f"sources at lags {some[0]} to {some[-1]}" if some else "no source was selected"
         self.choices.add("lags", words, "chosen by forward selection; p-values allow for the choice")
 

@@ -80,8 +80,9 @@ class Run:
         narrowed = tuple(pair for pair in possible.items() if len(pair[1]) < others)
         with self.progress.phase("selecting lags"):
             wanted = replace(wanted, candidates=narrowed)
+            if wanted.by_link_test and self._screen is not None:
+                raise InputError("screen has no effect on the default test, which tests all pairs; leave it out")
             if wanted.by_link_test:
-                self._refuse_idle()
                 wanted = replace(wanted, most=self._max_parents)
             planner = Planner(self.series, wanted, self.choices)
             planner.evaluators = self._evaluators
@@ -97,7 +98,8 @@ class Run:
         pairs: PairTests | None = None
         with self._evaluators(plan.score, series) as evaluator:
             if plan.drivers:
-                allowed, screening, limit = self._kept(plan), {"applied": False}, self._max_parents
+                allowed = self._with_required(one.sources for one in plan.drivers)
+                screening, limit = {"applied": False}, self._max_parents
                 found = self._graph_of_links(search, plan.drivers, allowed)
                 tests, pairs = self._link_tests(evaluator, plan.drivers, found.parents)
             else:
@@ -143,14 +145,9 @@ class Run:
             pair_tests=pairs or PairTests.of(given.names, tests),
         )
 
-    def _refuse_idle(self) -> None:
-        """Refuse options that have no effect on the default test."""
-        if self._screen is not None:
-            raise InputError("screen has no effect on the default test, which tests all pairs; leave it out")
-
-    def _kept(self, plan: Plan) -> Parents:
-        """Return the sources each target may have: those that passed, and those that are required."""
-        kept = [{*one.sources} for one in plan.drivers]
+    def _with_required(self, selected: Iterable[Iterable[int]]) -> Parents:
+        """Return the sources each target may have: those that were selected, and those that are required."""
+        kept = [{*sources} for sources in selected]
         for source, target in self.problem.required:
             kept[target].add(source)
         return tuple(tuple(sorted(some)) for some in kept)
@@ -169,15 +166,8 @@ class Run:
 
             return search.run(evaluate, replace(problem, max_parents=max(map(len, allowed), default=0)))
         local = tuple(float(sum(values[i].get(j, 0.0) for j in some)) for i, some in enumerate(allowed))
-        return Found(
-            parents=allowed,
-            local=local,
-            optimal=True,
-            bound=float(sum(local)),
-            gap=0.0,
-            removed=(),
-            evaluated=len(allowed),
-        )
+        how: Any = {"optimal": True, "bound": float(sum(local)), "gap": 0.0, "removed": (), "evaluated": len(allowed)}
+        return Found(parents=allowed, local=local, **how)
 
     def _link_tests(
         self, evaluator: Evaluator, drivers: tuple[Drivers, ...], parents: Parents
@@ -190,16 +180,15 @@ class Run:
             found |= {(j, i): (t[0], t[1], t[2]) for j, t in zip(one.sources, one.tests)}
             found |= {(j, i): (value, p, lag) for j, value, p, lag in one.others}
             if set(parents[i]) != set(one.sources):  # a link was left out, or is required
-                again += [(j, i) for j in parents[i]]
-                again += [(j, i) for j in set(one.sources) - set(parents[i])]
+                again += [(j, i) for j in dict.fromkeys([*parents[i], *one.sources])]
         links = [Link(j, i, tuple(p for p in parents[i] if p != j)) for j, i in again]
         for pair, test in zip(again, evaluator.edges(links)):
             found[pair] = float(test.value), float(test.p_value), int(test.lag or 1)
         ends = sorted(found, key=lambda pair: (pair[1], pair[0]))
         q = q_values(np.array([found[pair][1] for pair in ends]))
         few = size * (size - 1) <= MOST_PAIRS
-        partners = {(a, i): b for i, one in enumerate(drivers) for a, b in one.partners}
-        partners |= {(b, i): a for i, one in enumerate(drivers) for a, b in one.partners}
+        both = [(i, a, b) for i, one in enumerate(drivers) for a, b in one.partners]
+        partners = {(a, i): b for i, a, b in both} | {(b, i): a for i, a, b in both}
         tests = []
         for (j, i), q_value in zip(ends, q):
             chosen = j in parents[i]
@@ -225,10 +214,8 @@ class Run:
         """Return the sources each target may have: those that were selected with their lags, or after screening."""
         allowed, screen, required, report = self._possible, self._screen, self.problem.required, {}
         if plan.candidates is not None and screen is not False:
-            kept = [{*sources} for sources in plan.candidates]
-            for source, target in required:
-                kept[target].add(source)
-            allowed = tuple(tuple(sorted(some.intersection(own))) for some, own in zip(kept, allowed))
+            kept = self._with_required(plan.candidates)
+            allowed = tuple(tuple(j for j in some if j in own) for some, own in zip(kept, allowed))
             report["selected"] = [len(sources) for sources in allowed]
             screen = None if screen is True else screen
         most = FEW_PARENTS if self._max_parents is None else self._max_parents
@@ -320,17 +307,11 @@ class Run:
             strongest, lags = _lags(evaluator, link, selected)
             found.append(
                 Candidate(
-                    source=names[link.source],
-                    target=names[link.target],
-                    te=float(test.value),
-                    p_value=float(test.p_value),
-                    q_value=float(q_value),
-                    lag=strongest,
-                    lags=lags,
-                    selected=selected,
-                    null=tuple(map(float, test.null)),
+                    source=names[link.source], target=names[link.target], te=float(test.value),
+                    p_value=float(test.p_value), q_value=float(q_value), lag=strongest, lags=lags,
+                    selected=selected, null=tuple(map(float, test.null)),
                 )
-            )
+            )  # fmt: skip
         return tuple(found)
 
     def _warn_of_pasts(self, score: Score, most: int) -> None:

@@ -61,6 +61,13 @@ SUMMARY = """SELECT key, data, names, score, code, first AS started, coalesce(en
     ORDER BY runs.id"""
 
 
+def described(series: Any, score: Any, code: object) -> dict[str, Any]:
+    """Return what the values of a run depend on: data, score (or the options of a job), and the version of the code."""
+    from enmesh import __version__
+
+    return {"data": series.digest, "names": list(series.names), "score": score, "code": f"{__version__}/{code}"}
+
+
 def key_of(description: Mapping[str, Any]) -> str:
     """Return the hash that values of a run are stored under."""
     return hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()

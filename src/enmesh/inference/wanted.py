@@ -121,13 +121,6 @@ class Scores:
         self.level = min(LEVEL, 1 / self._pairs) if wanted.level is None else wanted.level
         self.alpha = round(1 - self.level, 12) if wanted.alpha is None else wanted.alpha
 
-    @property
-    def level_in_words(self) -> str:
-        """Say how many false links the level lets in, where it was chosen with the number of pairs."""
-        if self._pairs <= 1 / LEVEL or self.wanted.alpha is not None or self.wanted.level is not None:
-            return ""
-        return f"about one false link is to be expected among {self._pairs} pairs"
-
     def one(self) -> Score:
         """Return the score that was given or named, or the one that suits the estimator that was given."""
         wanted = self.wanted
@@ -144,7 +137,8 @@ class Scores:
             score = TEA(estimator=estimator, alpha=self.alpha, null="chi2" if estimator.discrete else "shift")
             widened = "" if estimator.discrete else ", widened for memory and changes of variance"
             reason = f"its null distribution is known{widened}"
-        reason = "; ".join(filter(None, [reason, self.level_in_words]))
+        if self._pairs > 1 / LEVEL and wanted.alpha is None and wanted.level is None:
+            reason += f"; about one false link is to be expected among {self._pairs} pairs"
         self.choices.add("score", f"{type(score).__name__}, alpha {self.alpha:.9g}", reason)
         return score
 
@@ -220,7 +214,7 @@ def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset
     """Return the edges from a later tier to an earlier one."""
     place: dict[int, int] = {}
     for position, group in enumerate(tiers_in(tiers)):
-        for name in [group] if isinstance(group, str) else group:
+        for name in group:
             node = series.index(name)
             if node in place:
                 raise InputError(f"{series.names[node]} is in two tiers; name each node once")
@@ -232,9 +226,4 @@ def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset
 
 
 def _edges(series: Series, edges: Edges) -> frozenset[tuple[int, int]]:
-    found = set()
-    for edge in edges_in(edges):
-        if isinstance(edge, str) or len(edge) != 2:
-            raise InputError(f"{edge!r} is not an edge; give (source, target)")
-        found.add((series.index(edge[0]), series.index(edge[1])))
-    return frozenset(found)
+    return frozenset((series.index(source), series.index(target)) for source, target in edges_in(edges))

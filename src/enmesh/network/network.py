@@ -221,27 +221,23 @@ class Network:
         hidden driver: the target depends within one sample on the source, or on a node that the source drives; and
         fragile, whether a hidden driver as strong as the median link would leave the link not significant.
         """
-        import pandas as pd
-
         columns = ["source", "target", "te", "p_value", "q_value", "lag", "lags"]
-        tested = {(c.source, c.target): c for c in self.candidates}
-        rows = []
-        for edge in self:
-            test = tested.get(edge)
-            known: Any = (*edge, *[math.nan] * 3, 1, (1,))
-            known = [getattr(test, name) for name in columns] if test else known
-            share = self.stability.get(">".join(edge), math.nan)
-            rated = math.isfinite(known[2]) and "events" not in self.provenance  # a rate has no partial R squared
-            robust = float(robustness(known[2])) if rated else math.nan
-            more: Any = (math.nan, "", robust, math.nan, False)
-            if test:
-                more = (test.effect, test.partner, robust, test.strongest, test.hidden)
-            rows.append((*known, bool(known[4] <= LEVEL), share, *more))
-        frame = pd.DataFrame(rows, columns=[*columns, "significant", "stability", "effect", "partner", *HIDDEN])
+        tested, rows = {(c.source, c.target): c for c in self.candidates}, []
+        unknown: Any = {"te": math.nan, "p_value": math.nan, "q_value": math.nan, "lag": 1, "selected": True}
+        for source, target in self:
+            test = tested.get((source, target)) or Candidate(source=source, target=target, **unknown)
+            share = self.stability.get(f"{source}>{target}", math.nan)
+            rated = math.isfinite(test.te) and "events" not in self.provenance  # a rate has no partial R squared
+            needed = float(robustness(test.te)) if rated else math.nan
+            known = [getattr(test, name) for name in columns]
+            more = test.effect, test.partner, needed, test.strongest, test.hidden
+            rows.append((*known, bool(test.q_value <= LEVEL), share, *more))
+        columns += ["significant", "stability", "effect", "partner", *HIDDEN]
+        frame = _sorted(rows, columns, {"te": False, "source": True, "target": True})
         level = (self.options.get("score") or {}).get("level", LEVEL)
-        values = np.array([(row[2], row[3], row[-3]) for row in rows], float).reshape(-1, 3)
-        frame["fragile"] = fragile(np.where(np.isfinite(values[:, 2]), values[:, 0], np.nan), values[:, 1], level)
-        return frame.sort_values(["te", "source", "target"], ascending=[False, True, True], ignore_index=True)
+        te, p, robust = frame[["te", "p_value", "robust"]].to_numpy(float).T
+        frame["fragile"] = fragile(np.where(np.isfinite(robust), te, np.nan), p, level)
+        return frame
 
     @property
     def pairs(self) -> "pd.DataFrame":
@@ -249,16 +245,13 @@ class Network:
 
         Columns: source, target, te, p_value, q_value and lag, given the selected parents of the target.
         """
-        import pandas as pd
-
         tests, names = self.pair_tests, np.array(self.names, object)
         data = {
             "source": names[list(tests.sources)],
             "target": names[list(tests.targets)],
             **{name: list(getattr(tests, name)) for name in ("te", "p_value", "q_value", "lag")},
         }
-        frame = pd.DataFrame(data)
-        return frame.sort_values(["p_value", "source", "target"], ignore_index=True)
+        return _sorted(data, None, dict.fromkeys(("p_value", "source", "target"), True))
 
     @property
     def instantaneous(self) -> "pd.DataFrame":
@@ -266,11 +259,8 @@ class Network:
 
         Such a pair is sampled too coarsely to see which one is first, or shares a driver that was not recorded.
         """
-        import pandas as pd
-
         rows = [row for row in self.together if row[4] <= LEVEL]
-        frame = pd.DataFrame(rows, columns=["first", "second", "value", "p_value", "q_value"])
-        return frame.sort_values(["value", "first"], ascending=[False, True], ignore_index=True)
+        return _sorted(rows, ["first", "second", "value", "p_value", "q_value"], {"value": False, "first": True})
 
     @property
     def within(self) -> "pd.DataFrame":
@@ -279,11 +269,8 @@ class Network:
         Marks: ``"-->"`` a acts on b, ``"<--"`` b on a, ``"---"`` not known, ``"<->"`` a hidden common driver is
         suspected. Without ``within_sample=True`` no pair is oriented.
         """
-        import pandas as pd
-
         rows = [(a, b, mark, p, reason) for a, b, mark, reason, p in self.marks]
-        frame = pd.DataFrame(rows, columns=["a", "b", "mark", "p_value", "reason"])
-        return frame.sort_values(["p_value", "a", "b"], ignore_index=True)
+        return _sorted(rows, ["a", "b", "mark", "p_value", "reason"], dict.fromkeys(("p_value", "a", "b"), True))
 
     @property
     def adjacency(self) -> np.ndarray:
@@ -499,6 +486,14 @@ class Network:
         edges = ", ".join(f"{visible(s)}->{visible(t)}" for s, t in self) or "no edges"
         proof = "optimal" if self.optimal else f"bound {self.bound:.6g}"
         return f"Network({edges}; score {self.score:.6g}, {proof})"
+
+
+def _sorted(rows: Any, columns: list[str] | None, by: dict[str, bool]) -> "pd.DataFrame":
+    """Return rows as a table, sorted by columns that rise (True) or fall."""
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=columns)
+    return frame.sort_values([*by], ascending=[*by.values()], ignore_index=True)
 
 
 def _loaded(source: str | Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.errors import InputError
 from enmesh.inference.infer import infer
+from enmesh.inference.store import described
 from enmesh.inference.workers import in_order
 from enmesh.network.network import FORMAT, Network
 from enmesh.options import describe, names_in, plain, restore
@@ -99,8 +100,6 @@ def group(
     """
     if isinstance(subjects, Series) or not isinstance(subjects, Sequence) or len(subjects) < 2:
         raise InputError("a group needs at least 2 subjects; give a list with a series for each")
-    from enmesh import __version__
-
     prepared = [units.standardised(one) for one in subjects]
     everyone, called = units.pooled(prepared), _called(labels, prepared)
     how: dict[str, Any] = {"n_jobs": n_jobs, "store": store, "progress": progress}
@@ -108,9 +107,7 @@ def group(
     score, parents = restore(network.options["score"]), units.parents_in([network])
     given = [(name, one.select(everyone.names), score, parents, seed, options) for name, one in zip(called, prepared)]
     asked = {"type": "group", "network": network.options["score"], "seed": seed, "options": describe(dict(options))}
-    about = {"data": everyone.digest, "names": list(everyone.names), "score": asked}
-    about["code"] = f"{__version__}/{FORMAT}"
-    found = in_order(_of_one, given, description=about, what="subjects", **how)
+    found = in_order(_of_one, given, description=described(everyone, asked, FORMAT), what="subjects", **how)
     corrected, links = (np.array(part, float) for part in zip(*found))
     share, p_value = links.mean(0), signed(corrected, seed)
     np.fill_diagonal(share, np.nan)

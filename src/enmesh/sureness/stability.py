@@ -17,6 +17,7 @@ from enmesh.data.series import Series
 from enmesh.draw.shown import Reported
 from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
+from enmesh.inference.store import described
 from enmesh.inference.workers import in_order
 from enmesh.network.network import Network
 from enmesh.options import describe, whole
@@ -103,8 +104,6 @@ def stability(
     Shah, R. D. and Samworth, R. J. (2013). Variable selection with error control: another look at stability
     selection. Journal of the Royal Statistical Society B 75, 55.
     """
-    from enmesh import __version__
-
     series, wanted = Series.of(series), whole("n", n, 1, limit="bootstrap")
     whole("seed", seed)
     n = wanted + wanted % 2
@@ -113,9 +112,9 @@ def stability(
     if ways < FEW_CUTS:
         hazard(f"the data make {m} units that can be halved in {ways} ways: shares are coarse; record longer")
     score = {"type": "bootstrap", "block": units.block, "seed": seed, "options": describe(dict(options))}
-    about = {"data": series.digest, "names": list(series.names), "code": f"{__version__}/{FORMAT}"}
-    given, how = [(units, seed, i, options) for i in range(n)], {"n_jobs": n_jobs, "progress": progress}
-    edges = in_order(half_network, given, description=about | {"score": score}, store=store, **how)
+    how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "store": store}
+    given = [(units, seed, i, options) for i in range(n)]
+    edges = in_order(half_network, given, description=described(series, score, FORMAT), **how)
     return Stability(frequency_of(series.names, edges), wanted, n, units.block)
 
 

@@ -8,6 +8,7 @@ Gaussian, or effects not linear, the two directions of a link differ (Shimizu et
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cache, partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -22,11 +23,15 @@ PRODUCTS = 4  # lagged variables of a node at most whose products are considered
 
 
 class Family(NamedTuple):
-    """Score of a node given its parents: of a Gaussian residual with penalty, what its shape adds, and if it bends."""
+    """Score of a node given its parents: of a Gaussian residual with penalty, what its shape adds, and if it bends.
+
+    ``kept`` are the lagged variables that BIC keeps.
+    """
 
     gaussian: float
     shape: float
     bent: bool
+    kept: tuple[Lagged, ...]
 
     @property
     def score(self) -> float:
@@ -43,29 +48,16 @@ class Families:
         self.samples, self.lagged, self.clocks, self.near = samples, lagged, clocks, near
         every = {v for i in near for v in lagged[i]} | {Lagged(i, 0) for i in near}
         self.rows = samples.complete(sorted(every))
-        self._nodes: dict[int, _Node] = {}
-        self._known: dict[tuple[int, tuple[int, ...]], Family] = {}
+        node = cache(partial(_Node, self))
+        self._family = cache(lambda i, parents: node(i).family(parents))
 
     def variables(self, node: int, parents: Iterable[int]) -> list[Lagged]:
         """Return the lagged variables that a node may need given its parents: its own, and those of its parents."""
-        return sorted({*self.lagged[node], *(v for p in parents for v in self.lagged[p]), *self._pasts(parents)})
-
-    def _pasts(self, parents: Iterable[int]) -> list[Lagged]:
-        return [v for p in parents for v in self.lagged[p] if v.node == p]
+        return sorted({v for i in (node, *parents) for v in self.lagged[i]})
 
     def __call__(self, node: int, parents: Sequence[int]) -> Family:
         """Return the score of a node given its parents within one sample."""
-        key = node, tuple(sorted(parents))
-        if key not in self._known:
-            if node not in self._nodes:
-                self._nodes[node] = _Node(self, node)
-            self._known[key] = self._nodes[node].family(key[1])
-        return self._known[key]
-
-    def kept(self, node: int, parents: Sequence[int]) -> list[Lagged]:
-        """Return the lagged variables that BIC keeps for a node given its parents."""
-        self(node, parents)
-        return self._nodes[node].kept[tuple(sorted(parents))]
+        return self._family(node, tuple(sorted(parents)))
 
 
 class _Node:
@@ -76,16 +68,16 @@ class _Node:
         samples, rows = families.samples, families.rows
         near = sorted(families.near[node])
         lagged = families.variables(node, near)
-        self.n, self.kept = len(rows), dict[tuple[int, ...], list[Lagged]]()
-        fixed = [np.ones((1, self.n)), *(some[:, rows] for some in samples.of_time(families.clocks[node]))]
-        columns, at = [np.concatenate(fixed)], len(np.concatenate(fixed))
+        self.n = len(rows)
+        columns = [np.ones((1, self.n)), *(some[:, rows] for some in samples.of_time(families.clocks[node]))]
+        at = sum(map(len, columns))
         self.always = list(range(at))
         self.line, self.more = dict[Lagged, list[int]](), dict[tuple[Lagged, ...], list[int]]()
-        self.now = [Lagged(p, 0) for p in near]
-        for v in [*lagged, *self.now]:
-            columns.append(samples.take(samples.plain, [v], rows))
-            self.line[v], at = [at], at + 1
-        for v in [*lagged, *self.now]:
+        every = [*lagged, *(Lagged(p, 0) for p in near)]
+        columns.append(samples.take(samples.plain, every, rows))
+        self.line |= {v: [at + k] for k, v in enumerate(every)}
+        at += len(every)
+        for v in every:
             bent = np.concatenate([samples.take(samples.functions[k], [v], rows) for k in BENT])
             bent = bent[np.abs(bent).max(axis=1) > 0]
             columns.append(bent)
@@ -98,13 +90,9 @@ class _Node:
         self.columns = np.concatenate(columns)
         self.gram, self.told = self.columns @ self.columns.T, self.columns @ self.y
         self.size = float(self.y @ self.y)
-        self._choose()
-
-    def _choose(self) -> None:
-        """Keep the bent functions and products that BIC keeps beside lines through all variables."""
-        lines = [k for columns in self.line.values() for k in columns]
-        groups = [group for group in self.more.values() if group]
-        kept, _ = self._reduced([*self.always, *lines], groups)
+        # Of bent functions and products those stay that BIC keeps beside lines through all variables.
+        lines = [k for group in self.line.values() for k in group]
+        kept, _ = self._reduced([*self.always, *lines], [group for group in self.more.values() if group])
         self.more = {v: group for v, group in self.more.items() if group in kept}
 
     def family(self, parents: tuple[int, ...]) -> Family:
@@ -121,9 +109,8 @@ class _Node:
         taken = {k for group in kept for k in group}
         used = [v for v in lagged if taken & {*self.line[v]}]
         used += [v for some, group in self.more.items() for v in some if group in kept and v.lag]
-        self.kept[parents] = sorted({*used})
         bent = any(group in kept and any(v.lag == 0 for v in some) for some, group in self.more.items())
-        return Family(gaussian - 0.5 * np.log(self.n) * len(chosen), shape, bent)
+        return Family(gaussian - 0.5 * np.log(self.n) * len(chosen), shape, bent, tuple(sorted({*used})))
 
     def _reduced(self, base: Sequence[int], groups: Sequence[list[int]]) -> tuple[list[list[int]], list[int]]:
         """Leave out, one by one, the group of columns that saves most by BIC; return the groups and columns kept."""

@@ -5,6 +5,7 @@ These cautions come first in the list, since they concern what every arrow means
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -53,10 +54,9 @@ class Asked:
     @cached_property
     def known(self) -> list[Known]:
         """Every node given its own past and its sources; none where too few samples are complete."""
-        try:
+        with suppress(InputError):  # missing values may leave too few samples of a node and what drives it
             return given_lagged(self.samples, self.lagged, self.clocks)
-        except InputError:  # missing values leave too few samples of a node and what drives it
-            return []
+        return []
 
     def changes(self) -> list[tuple[float, str, str]]:
         """Return the p-value of each link: of no change along the recording. Trials have no common time: none."""
@@ -70,10 +70,9 @@ class Asked:
         j, i = self.series.index(one.source), self.series.index(one.target)
         own = [v for v in self.lagged[i] if v.node == i]
         others = [v for v in self.lagged[i] if v.node not in (i, j)]
-        try:
+        with suppress(InputError):  # missing values may leave too few samples
             return strongest_observed(self.samples, i, Lagged(j, int(one.lag)), own, others)
-        except InputError:  # missing values leave too few samples
-            return math.nan
+        return math.nan
 
 
 def with_within(network: Network, series: Series, problem: Problem | None = None) -> Network:
@@ -121,12 +120,10 @@ def _with_edges(network: Network, asked: Asked, pairs: Sequence[Pair], problem: 
     sure = {(e.first, e.second) if e.mark == "-->" else (e.second, e.first): e for e in edges if e.mark != "---"}
     tests = _retested(network, asked, best, sure, problem)
     marks = []
-    for e in edges:
-        a, b = names[e.first], names[e.second]
-        mark, reason = e.mark, e.reason
-        if mark == "---" and feedback_at_one_lag(network, a, b):
-            mark, reason = _mark(network, a, b)
-        marks.append((a, b, mark, reason, e.p_value))
+    for first, second, mark, p, _, reason in edges:
+        a, b = names[first], names[second]
+        fed_back = mark == "---" and feedback_at_one_lag(network, a, b)
+        marks.append((a, b, *(_mark(network, a, b) if fed_back else (mark, reason)), p))
     candidates = _merged(network, asked, tests, sure)
     return _rebuilt(network, candidates, tuple(marks), f"{len(sure)} of {len(edges)} edges oriented", proven)
 
@@ -167,24 +164,18 @@ def _merged(
     network: Network, asked: Asked, tests: Mapping[tuple[int, int], Tested], sure: Mapping[tuple[int, int], Oriented]
 ) -> tuple[Candidate, ...]:
     """Return the tests of all pairs: lagged ones given within-sample parents, and edges of lag 0."""
-    index, level = asked.series.index, restore(network.options["score"]).level
-    merged, left = list[Candidate](), dict(sure)
-    for one in network.candidates:
-        ends = index(one.source), index(one.target)
+    names, index, level = asked.series.names, asked.series.index, restore(network.options["score"]).level
+    known, merged = {(index(one.source), index(one.target)): one for one in network.candidates}, list[Candidate]()
+    nothing: dict[str, Any] = {"te": 0.0, "p_value": 1.0, "q_value": 1.0, "lag": 1, "selected": False}
+    for j, i in sure:
+        known.setdefault((j, i), Candidate(source=names[j], target=names[i], **nothing))
+    for ends, one in known.items():
         if ends in tests:
             test = tests[ends]
             keep = test.p_value <= level or (one.source, one.target) in map(tuple, network.options["required"])
             lags = one.lags if test.lag in one.lags else (test.lag,)
             one = replace(one, te=test.value, p_value=test.p_value, lag=test.lag, lags=lags, selected=keep)
-        if ends in left:
-            one = _at_once(one, left.pop(ends))
-        merged.append(one)
-    for (j, i), edge in left.items():
-        new = Candidate(
-            source=asked.series.names[j], target=asked.series.names[i], te=0.0, p_value=1.0, q_value=1.0, lag=1,
-            selected=False,
-        )  # fmt: skip
-        merged.append(_at_once(new, edge))
+        merged.append(_at_once(one, sure[ends]) if ends in sure else one)
     q = q_values(np.array([one.p_value for one in merged]), max(len(network.pair_tests.p_value), len(merged)))
     return tuple(replace(one, q_value=float(value)) for one, value in zip(merged, q))
 
@@ -208,14 +199,11 @@ def _rebuilt(
     network: Network, candidates: tuple[Candidate, ...], marks: tuple[Any, ...], told: str, proven: bool
 ) -> Network:
     """Return the network of the selected candidates."""
-    chosen: dict[str, dict[str, Candidate]] = {name: {} for name in network.names}
-    for one in candidates:
-        if one.selected:
-            chosen[one.target][one.source] = one
-    parents = {t: tuple(s for s in network.names if s in chosen[t]) for t in network.names}
-    local = {t: math.fsum(one.te for one in chosen[t].values()) for t in network.names}
-    rows = {(c.source, c.target): (c.te, c.p_value, c.lag, c.q_value) for c in candidates}
     tests, names = network.pair_tests, network.names
+    chosen = {t: {one.source: one.te for one in candidates if one.selected and one.target == t} for t in names}
+    parents = {t: tuple(s for s in names if s in chosen[t]) for t in names}
+    local = {t: math.fsum(chosen[t].values()) for t in names}
+    rows = {(c.source, c.target): (c.te, c.p_value, c.lag, c.q_value) for c in candidates}
     before = zip(tests.sources, tests.targets, tests.te, tests.p_value, tests.lag, tests.q_value)
     rows = {(names[s], names[t]): tuple(rest) for s, t, *rest in before} | rows
     why = "the best graph by BIC, proven" if proven else "the best graph by BIC that was found"

@@ -11,6 +11,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 from math import comb
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from enmesh.links.samples import Samples
 from enmesh.search import Exact, HillClimb
 from enmesh.search.base import Family, Found, Problem
 from enmesh.within.families import Families
+from enmesh.within.families import Family as Scored
 from enmesh.within.pairs import Pair, dependent_pairs
 
 ODDS = 0.05  # of no edge, or of the opposite one, up to which an edge stays, or is oriented (a convention)
@@ -52,72 +54,38 @@ class Contemporary:
 
     def __init__(self, samples: Samples, lagged: Sequence[Sequence[Lagged]], clocks: Sequence[int]):
         self.samples, self.lagged, self.clocks = samples, lagged, clocks
-        self._known: dict[tuple[int, tuple[int, ...]], Known] = {}
+        self.known = cache(self._given)
 
-    def known(self, node: int, now: Sequence[int]) -> Known:
+    def _given(self, node: int, now: tuple[int, ...]) -> Known:
         """Return a node given its lagged parents, and other nodes within the sample with their lagged parents."""
-        key = node, tuple(sorted(now))
-        if key not in self._known:
-            own = list(self.lagged[node])
-            more = {v for k in now for v in self.lagged[k]} - {*own}
-            variables = [*own, *sorted(more), *(Lagged(k, 0) for k in key[1])]
-            self._known[key] = Known(self.samples, node, variables, self.clocks[node])
-        return self._known[key]
+        own = list(self.lagged[node])
+        more = {v for k in now for v in self.lagged[k]} - {*own}
+        variables = [*own, *sorted(more), *(Lagged(k, 0) for k in now)]
+        return Known(self.samples, node, variables, self.clocks[node])
 
-    def test(self, first: int, second: int, now: Sequence[int]) -> Pair:
+    def test(self, first: int, second: int, now: tuple[int, ...]) -> Pair:
         """Test whether two nodes depend on each other within the sample, given others."""
         found = dependent_pairs([self.known(first, now), self.known(second, now)])
         return found[0] if found else Pair(0, 1, 0.0, 1.0, 1.0)
 
     def skeleton(self, pairs: Sequence[Pair]) -> dict[tuple[int, int], tuple[float, float]]:
         """Return pairs that no set of neighbours separates, with the largest p-value and its value in nats."""
+        import networkx as nx
+
         found = {(p.first, p.second): (p.p_value, p.value) for p in pairs if p.p_value <= LENIENT}
         for size in range(1, LARGEST + 1):
-            near = neighbours(found)  # as they were before this size (PC-stable)
-            tests = sum(comb(len(near[end]) - 1, size) for ends in found for end in ends)
+            near = nx.Graph([*found])  # as they were before this size (PC-stable)
+            tests = sum(comb(near.degree[end] - 1, size) for ends in found for end in ends)
             if not 0 < tests <= BUDGET:
                 break
             for ends in sorted(found, key=lambda ends: -found[ends][0]):
-                worst = self._separated(ends, near, size, found[ends])
-                if worst[0] > LENIENT:
-                    del found[ends]
-                else:
-                    found[ends] = worst
+                for now in sorted({s for end in ends for s in combinations(sorted({*near[end]} - {*ends}), size)}):
+                    test = self.test(*ends, now)
+                    found[ends] = max(found[ends], (test.p_value, test.value))
+                    if test.p_value > LENIENT:
+                        del found[ends]
+                        break
         return found
-
-    def _separated(
-        self, ends: tuple[int, int], near: dict[int, set[int]], size: int, worst: tuple[float, float]
-    ) -> tuple[float, float]:
-        """Return the largest p-value of a pair over sets of neighbours of a size, up to the first that separates."""
-        sets = {s for end in ends for s in combinations(sorted(near[end] - {*ends}), size)}
-        for now in sorted(sets):
-            test = self.test(*ends, now)
-            worst = max(worst, (test.p_value, test.value))
-            if test.p_value > LENIENT:
-                break
-        return worst
-
-
-def neighbours(pairs: Sequence[tuple[int, int]] | dict[tuple[int, int], tuple[float, float]]) -> dict[int, set[int]]:
-    """Return the neighbours of every node that is in a pair."""
-    near: dict[int, set[int]] = {}
-    for a, b in pairs:
-        near.setdefault(a, set()).add(b)
-        near.setdefault(b, set()).add(a)
-    return near
-
-
-def parts(near: dict[int, set[int]]) -> list[list[int]]:
-    """Return the connected parts of a graph."""
-    left, found = set(near), []
-    while left:
-        part, new = set[int](), {min(left)}
-        while new:
-            part |= new
-            new = {b for a in new for b in near[a]} - part
-        left -= part
-        found.append(sorted(part))
-    return found
 
 
 def oriented(
@@ -131,10 +99,12 @@ def oriented(
 
     ``forbidden`` are edges ``(source, target)`` that may not be.
     """
+    import networkx as nx
+
     skeleton = Contemporary(samples, lagged, clocks).skeleton(pairs)
-    near, edges, parents, proven = neighbours(skeleton), list[Oriented](), dict[int, tuple[int, ...]](), True
-    for nodes in parts(near):
-        part = _Part(samples, lagged, clocks, {i: near[i] for i in nodes}, forbidden)
+    near, edges, parents, proven = nx.Graph([*skeleton]), list[Oriented](), dict[int, tuple[int, ...]](), True
+    for nodes in sorted(map(sorted, nx.connected_components(near))):
+        part = _Part(samples, lagged, clocks, {i: {*near[i]} for i in nodes}, forbidden)
         parents |= {node: tuple(nodes[p] for p in found) for node, found in zip(nodes, part.best.parents)}
         proven &= part.proven
         for a, b in sorted(ends for ends in skeleton if ends[0] in nodes):
@@ -153,27 +123,30 @@ class _Part:
     ):  # fmt: skip
         self.nodes, self.states = sorted(near), samples.states
         self.families = Families(samples, lagged, clocks, near)
-        place = {node: k for k, node in enumerate(self.nodes)}
-        self.place, inside = place, {*self.nodes}
-
-        self.refused = frozenset((place[a], place[b]) for a, b in forbidden if {a, b} <= inside)
+        self.place = place = {node: k for k, node in enumerate(self.nodes)}
+        self.refused = frozenset((place[a], place[b]) for a, b in forbidden if {a, b} <= place.keys())
         candidates = tuple(tuple(sorted(place[j] for j in near[i])) for i in self.nodes)
         sizes = [sum(comb(len(some), k) for some in candidates) for k in range(MOST + 1)]
         most = max(k for k in range(1, MOST + 1) if k == 1 or sum(sizes[: k + 1]) <= BUDGET)
         self.problem = Problem(n_nodes=len(self.nodes), max_parents=most, forbidden=self.refused, candidates=candidates)
         pairs = sum(map(len, candidates)) / 2
         self.proven = len(self.nodes) <= PROVEN or pairs <= SPARSE * len(self.nodes)
-        self.best = self._found(self.problem)
+        self.best = self._without()
         while weak := self._weakest():
             self.problem = replace(self.problem, forbidden=self.problem.forbidden | {weak, weak[::-1]})
-            self.best = self._found(self.problem)
+            self.best = self._without()
 
-    def _found(self, problem: Problem) -> Found:
+    def _without(self, *edges: tuple[int, int], required: tuple[tuple[int, int], ...] = ()) -> Found:
+        """Return the best graph without some edges, and with those that are required."""
+        forbidden = self.problem.forbidden.union(edges)
+        problem = replace(self.problem, forbidden=forbidden, required=frozenset(required))
         return (Exact() if self.proven else HillClimb(restarts=CLIMBS)).run(self._scores, problem)
 
+    def _family(self, family: Family) -> Scored:
+        return self.families(self.nodes[family[0]], [self.nodes[p] for p in family[1]])
+
     def _scores(self, families: Sequence[Family]) -> np.ndarray:
-        asked = ((self.nodes[i], [self.nodes[p] for p in some]) for i, some in families)
-        return np.array([self.families(i, some).score for i, some in asked])
+        return np.array([self._family(one).score for one in families])
 
     def _weakest(self) -> tuple[int, int] | None:
         """Return the edge of the best graph that matters least for the score, if it matters too little to stay.
@@ -184,8 +157,7 @@ class _Part:
         for i, some in enumerate(self.best.parents):
             for p in some:
                 if self.proven:
-                    without = replace(self.problem, forbidden=self.problem.forbidden | {(p, i), (i, p)})
-                    lost[p, i] = self.best.score - self._found(without).score
+                    lost[p, i] = self.best.score - self._without((p, i), (i, p)).score
                 else:
                     families = [(i, some), (i, tuple(k for k in some if k != p))]
                     lost[p, i] = -float(np.diff(self._scores(families))[0])
@@ -206,13 +178,7 @@ class _Part:
             return mark, "the opposite is not allowed (tiers, required or forbidden edges)"
         if self.states[a] or self.states[b]:
             return "---", STATES
-        opposite = self._found(
-            replace(
-                self.problem,
-                required=frozenset({(target, source)}),
-                forbidden=self.problem.forbidden | {(source, target)},
-            )
-        )
+        opposite = self._without((source, target), required=((target, source),))
         lost = self.best.score - opposite.score
         if lost < np.log(1 / ODDS):
             return "---", f"both directions fit (the other scores less by {max(lost, 0.0):.1f} nats)"
@@ -220,17 +186,11 @@ class _Part:
 
     def _reason(self, opposite: Found, target: int, lost: float) -> str:
         """Return which part of the score tells the directions apart most."""
-        ends = [
-            [self.families(self.nodes[k], [self.nodes[p] for p in some]) for k, some in enumerate(found.parents)]
-            for found in (self.best, opposite)
-        ]
-        gaussian, shape = (
-            sum(getattr(f, part) for f in ends[0]) - sum(getattr(f, part) for f in ends[1])
-            for part in ("gaussian", "shape")
-        )
+        best, other = (list(map(self._family, enumerate(found.parents))) for found in (self.best, opposite))
+        gaussian = sum(f.gaussian for f in best) - sum(f.gaussian for f in other)
         told = f"the opposite scores less by {lost:.1f} nats"
-        if shape > gaussian:
+        if sum(f.shape for f in best) - sum(f.shape for f in other) > gaussian:
             return f"shape of the residuals (not Gaussian): {told}"
-        if ends[0][target].bent:
+        if best[target].bent:
             return f"nonlinear effect: {told}"
         return f"lagged parents and colliders: {told}"
