@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import enmesh as em
 from enmesh.estimators import Estimator
+from enmesh.estimators.features import FREQUENCIES
 from enmesh.estimators.ordinal import patterns
-from enmesh.estimators.regression import FREQUENCIES
 from enmesh.estimators.residuals import Residuals
 from enmesh.methods import help_of, members
 from enmesh.options import brief, describe

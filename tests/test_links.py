@@ -5,10 +5,11 @@ import pytest
 
 import enmesh as em
 from enmesh.embedding.lagged import Lagged
+from enmesh.estimators.wilks import wilks_p
 from enmesh.links.functions import rank_functions
 from enmesh.links.horizon import horizon
 from enmesh.links.known import Known
-from enmesh.links.ladder import Ladder, Turns, at_all_lags, combined, feature_sets, rungs, shifted, turns_of, wilks_p
+from enmesh.links.ladder import Ladder, Turns, at_all_lags, combined, feature_sets, rungs, shifted, turns_of
 from enmesh.links.samples import Samples
 from tests import naive
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 import enmesh as em
-from enmesh.estimators.regression import Features, _missed, better_scale, products_at_shifts
-from enmesh.estimators.scaling import normal_scores, standard_scores
+from enmesh.estimators.features import Features
+from enmesh.estimators.least_squares import products_at_shifts
+from enmesh.estimators.scaling import _missed, better_scale, normal_scores, standard_scores
 from enmesh.measures import Transfers
 from enmesh.scores import Link
 from enmesh.scores.shift_null import shifted_products
@@ -240,7 +241,7 @@ def test_products_of_shifted_columns_are_those_of_columns_that_were_shifted(star
     expected = [one @ still.T for one in rolled]
     assert np.allclose(products_at_shifts(moving, still, starts, shifts), expected)
     assert np.allclose(shifted_products(moving, still, starts, shifts), expected)
-    monkeypatch.setattr("enmesh.estimators.regression.HELD", 1)  # one shift at a time
+    monkeypatch.setattr("enmesh.estimators.least_squares.HELD", 1)  # one shift at a time
     assert np.allclose(products_at_shifts(moving, still, starts, shifts), expected)
 
 

@@ -191,8 +191,8 @@ def _null(test: Any, transfers: "Transfers", ends: Ends) -> dict[str, Any]:
         return {"null": np.array(test.null)}
     if not transfers.estimator.analytic:
         return {}
-    dof = transfers.dof(*transfers.variables([ends[0]], *ends[1:]))
-    scale = 1 / (2 * transfers.blocks.n)
+    asked = transfers.variables([ends[0]], *ends[1:])
+    dof, scale = transfers.dof(*asked), 1 / (2 * transfers.effective_samples(*asked))
     if test is not None and 0 < test.p_value < 0.5 and test.te > 0:
         scale = min(max(test.te / float(chi2.isf(test.p_value, dof)), scale), 20 * scale)
     return {"null": scale * chi2.ppf((np.arange(QUANTILES) + 0.5) / QUANTILES, dof), "by_formula": True}

@@ -186,7 +186,7 @@ def _profile(
     source, target, given = ends
     _, y, z = transfers.variables([], target, given)
     values, null = significance.every_lag(transfers, source, target, given, sampling)
-    best, size, n = 1 + int(values.argmax()), len(values), transfers.blocks.n
+    best, size = 1 + int(values.argmax()), len(values)
     tested = (best,) if test is None else transfers.blocks.lags(source, target)
     if len(null):
         each = [[significance.order_statistic(one, q) for one in null.T] for q in (LEVEL, 1 - LEVEL)]
@@ -194,7 +194,8 @@ def _profile(
     else:  # chi-square / (2 N), the same at every lag
         from scipy.special import chdtri
 
-        dof = transfers.dof([Lagged(source, 1)], y, z)
+        asked = [Lagged(source, 1)], y, z
+        dof, n = transfers.dof(*asked), transfers.effective_samples(*asked)
         low, high = (np.full(size, chdtri(dof, above) / (2 * n)) for above in (1 - LEVEL, LEVEL))
         threshold = float(chdtri(dof, LEVEL / size)) / (2 * n)
         if test is not None:  # as much wider as the null distribution of the test is

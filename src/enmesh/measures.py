@@ -103,6 +103,11 @@ class Transfers:
         arities = self.blocks.arities
         return self.estimator.dof(arities([y]), arities(x), arities(z))
 
+    def effective_samples(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> float:
+        """Return the samples N of which 2 N I(x ; y | z) follows chi-square under independence."""
+        arities = self.blocks.arities
+        return self.estimator.effective_samples(self.blocks.n, arities([y]), arities(x), arities(z))
+
     def prepared(self, y: Lagged, z: Sequence[Lagged]) -> Prepared:
         """Return y given z, ready for any x; the last few are kept."""
         key = y, tuple(z)

@@ -16,6 +16,7 @@ from enmesh.embedding import Lagged, Lags, Pasts, checked_pasts
 from enmesh.errors import InputError, hazard, refuse_if, refuse_memory
 from enmesh.estimators import KSG, Estimator
 from enmesh.estimators.base import Surrogates
+from enmesh.estimators.wilks import SMALLEST, wilks_p
 from enmesh.events.events import Events
 from enmesh.measures import Indices, Node, Nodes, Question, Transfers, Variables, link
 from enmesh.methods import resolve
@@ -82,7 +83,6 @@ BATCH, SMALLEST_BATCH = 32, 5
 FIRST_LOOK = BATCH - 1
 FEWEST = 15  # surrogates of tests that bound a score or confirm a source
 USUAL = 199  # surrogates of a test where none are asked for
-SMALLEST = float(np.finfo(float).tiny)  # analytic p-values are never 0: the smallest normal number
 EXPECTED = 5  # samples for each joint state below which chi-square does not hold (Cochran 1954)
 PERMUTED, SEEN = (999, 10)  # permutations then, and how many must reach a value for their share to be its p-value
 MANY_LAGS = 0.02  # lags for each sample beyond which the test of the best of them is not sure of itself
@@ -206,12 +206,12 @@ def best_of(
     value, lag = float(values.max()), 1 + int(values.argmax())
     if len(null):
         return replace(tested(value, null.max(axis=1)), lag=lag)
-    n, dof = transfers.blocks.n, transfers.dof([Lagged(source, lag)], y, z)
+    x, n = [Lagged(source, lag)], transfers.blocks.n
     if transfers.estimator.discrete:
-        single = analytic(transfers, [Lagged(source, lag)], y, z).p_value
+        single = analytic(transfers, x, y, z).p_value
     else:  # chi-square is too narrow for the best of many lags of a short record
-        coefficients = transfers.estimator.n_parameters((0,), [0] * len(z)) - 1 + dof
-        single = f_p_value(2 * n * value, dof, n, max(1, n - coefficients))
+        q = transfers.estimator.targets
+        single = float(wilks_p(2 * value, transfers.dof(x, y, z) // q, q, n - 1 - transfers.dof(z, y, ()) // q))
     warn_of_many_lags(len(values), n)
     return Significance(value, min(1.0, single * len(values)), np.empty(0), math.nan, lag)
 
@@ -237,18 +237,11 @@ def _next_look(seen: int, count: int, allowed: int, questions: int) -> int:
     return count if few else look
 
 
-def analytic_p(dof: int, n: int, value: float) -> float:
+def analytic_p(dof: int, n: float, value: float) -> float:
     """Return the probability that chi-square with ``dof`` degrees of freedom exceeds 2 N T."""
     from scipy.special import chdtrc
 
     return max(SMALLEST, float(chdtrc(dof, max(0.0, 2 * n * value))))
-
-
-def f_p_value(statistic: float, dof: float, n: int, rest: float) -> float:
-    """Return the probability that 2 N T = N ln(1 + dof/rest F), F with (dof, rest), exceeds a statistic by chance."""
-    from scipy.special import fdtrc
-
-    return max(SMALLEST, float(fdtrc(dof, rest, np.expm1(max(0.0, statistic) / n) * rest / dof)))
 
 
 def analytic(transfers: Transfers, x: Variables, y: Lagged, z: Variables, choices: int = 1) -> Significance:
@@ -257,7 +250,7 @@ def analytic(transfers: Transfers, x: Variables, y: Lagged, z: Variables, choice
     States with fewer than `EXPECTED` samples for each joint one (Cochran 1954) are tested by permutations of x among
     samples of the same z: their mean and variance scale the chi-square distribution.
     """
-    dof, n, value = transfers.dof(x, y, z), transfers.blocks.n, transfers.cmi(x, y, z)
+    dof, n, value = transfers.dof(x, y, z), transfers.effective_samples(x, y, z), transfers.cmi(x, y, z)
     tested(value, np.zeros(1))  # refuses a value that is not finite
     if transfers.estimator.discrete and n < EXPECTED * math.prod(transfers.blocks.arities([*x, y, *z])):
         return _by_permutations(transfers, (list(x), y, list(z)), value, choices)

@@ -79,8 +79,8 @@ class ActiveStorage(base.SelfPrediction):
 
     def _bias(self, blocks: Blocks, prepared: Prepared, lagged: np.ndarray, key: tuple[object, ...]) -> float:
         if self.estimator.analytic:
-            arity = blocks.arity
-            return self.estimator.dof(arity, arity * lagged.shape[1], ()) / (2 * blocks.n)
+            y, x = blocks.arity, blocks.arity * lagged.shape[1]
+            return self.estimator.dof(y, x, ()) / (2 * self.estimator.effective_samples(blocks.n, y, x, ()))
         draw = self.surrogate.plan(lagged, lagged[:, :0], starts=blocks.starts, span=blocks.span)
         values = [prepared.cmi(batch) for batch in batches(draw, lagged, stream_of(*key), self.n_surrogates)]
         return float(np.concatenate(values).mean())

@@ -102,6 +102,9 @@ class Estimator(Method, ABC):
     analytic: ClassVar[bool] = False
     """Whether the distribution of 2 N I under independence is known (chi-square with `dof`)."""
 
+    targets: ClassVar[int] = 1
+    """Functions of a target that are explained."""
+
     discrete: ClassVar[bool] = False
     """Whether values are states to count rather than numbers to measure."""
 
@@ -158,6 +161,10 @@ class Estimator(Method, ABC):
         """Degrees of freedom of 2 N I(x ; y | z) under independence, from the arity of every column."""
         name = type(self).__name__
         raise InputError(f"{name} has no known null distribution; use TEE, which finds it by surrogates")
+
+    def effective_samples(self, n: int, y: Sequence[int], x: Sequence[int], z: Sequence[int]) -> float:
+        """Return the samples N of which 2 N I(x ; y | z) follows chi-square: all ``n``, or fewer for few samples."""
+        return n
 
     def n_parameters(self, y: Sequence[int], z: Sequence[int]) -> int:
         """Return the number of free parameters of p(y | z), from the arity of every column."""

@@ -137,7 +137,8 @@ class JointGaussian:
     def cmi(self, x: Sequence[Lagged], y: Lagged, z: Sequence[Lagged]) -> float | None:
         """I(x ; y | z) of columns, y a single one; None where cancellation would cost digits.
 
-        The last diagonal entry of the Cholesky factor of (z, x, y) is what z and x leave of y.
+        The last diagonal entry of the Cholesky factor of (z, x, y) is what z and x leave of y: of several functions
+        of y the product of the last entries, the root of a determinant.
         """
         if self._n < len(x) + len(z) + 3:
             return None
@@ -147,19 +148,20 @@ class JointGaussian:
         before, after = last[1], self._left(y, [*z, *x])
         return None if before is None or after is None else float(np.log(before / after))
 
-    def _rows(self, y: Lagged, z: Sequence[Lagged]) -> np.ndarray | None:
-        """Return the rows of what is known, and last that of the target; None if they are not held."""
-        return np.array([self._position[column] for column in (*z, y)])
+    def _rows(self, y: Lagged, z: Sequence[Lagged]) -> tuple[np.ndarray, int] | None:
+        """Return the rows of what is known, and last those of the target, and how many these are; None if not held."""
+        return np.array([self._position[column] for column in (*z, y)]), 1
 
     def _left(self, y: Lagged, z: Sequence[Lagged]) -> float | None:
-        rows = self._rows(y, z)
-        if rows is None:
+        asked = self._rows(y, z)
+        if asked is None:
             return None
+        rows, targets = asked
         try:
             factor = np.linalg.cholesky(self._correlation[rows[:, None], rows]).diagonal()
         except np.linalg.LinAlgError:
             return None
-        return factor[-1] if (factor**2).min() > CAUTIOUS else None
+        return float(factor[-targets:].prod()) if (factor**2).min() > CAUTIOUS else None
 
 
 class _PreparedGaussian(Prepared):

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
+from enmesh.estimators.wilks import SMALLEST, effective, wilks_p
 from enmesh.links.functions import FUNCTIONS, orthonormal
 from enmesh.links.known import Known
 from enmesh.links.samples import Samples
@@ -36,7 +37,6 @@ standard errors 25.)"""
 FEW, CLEAR = (20, 1e-9)  # shifts that are made first; they are enough for p-values beyond `LOOK`, and up to this
 LOOK = 0.05  # p-value up to which shifts are made: no decision is taken on larger ones
 CAPPED = 0.99  # p-values are combined up to this (truncated Cauchy: Fang et al. 2023)
-SMALLEST = float(np.finfo(float).tiny)
 ALIVE = 1e-6  # share of a feature's size that must be left by what is known
 SINGLE = np.float32  # precision of features that are shifted, or asked roughly
 ROUNDED = 1e-4  # share of their size that must be left then
@@ -79,29 +79,6 @@ class Turns(NamedTuple):
     def first(self, count: int) -> "Turns":
         """Return the first few of the shifts."""
         return self._replace(shifts=self.shifts[:count])
-
-
-def wilks_p(
-    ratio: np.ndarray, features: np.ndarray, q: int, rest: int, wider: float = 1.0, shifts: float = np.inf
-) -> np.ndarray:
-    """Return p-values of -ln(lambda) by Rao's F (exact for one or two responses or features).
-
-    ``ratio`` is -ln(lambda) of ``features`` and ``q`` responses with ``rest`` degrees of freedom. It is divided by
-    ``wider``: how many times larger than expected it is over ``shifts`` independent circular shifts. The uncertainty
-    of that mean lowers the denominator degrees of freedom.
-    """
-    from scipy.special import fdtrc
-
-    m = np.asarray(features, float)
-    v, mq = rest - m, np.maximum(m * q, 1)
-    size = m * m + q * q - 5
-    t = np.where(size > 0, np.sqrt(np.maximum(mq * mq - 4, 1e-9) / np.where(size > 0, size, 1)), 1.0)
-    second = np.maximum((v - (q - m + 1) / 2) * t - mq / 2 + 1, 1.0)
-    with np.errstate(over="ignore"):
-        f = np.expm1(np.maximum(ratio / wider, 0) / t) * second / mq
-    if wider > 1:
-        second = 1 / (1 / second + 1 / (mq * shifts))
-    return np.where((m > 0) & (v > 1), np.maximum(fdtrc(mq, second, f), SMALLEST), 1.0)
 
 
 def combined(p: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -351,7 +328,7 @@ def _independent(known: Known, sources: Sequence[Lagged]) -> float:
 def _excess(rung: Rung, rest: int) -> float:
     """Return the mean of a statistic over shifts, divided by its expected value (Bartlett's formula); at least 1."""
     m, q = rung.features, rung.responses
-    size = (rest - m - (q - m + 1) / 2) * rung.ratio / np.maximum(m * q, 1)
+    size = effective(m, q, rest) * rung.ratio / np.maximum(m * q, 1)
     return max(1.0, float(size.mean()))
 
 

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
+from enmesh.estimators.wilks import SMALLEST
 from enmesh.links.horizon import TENTH
 from enmesh.links.known import Known
-from enmesh.links.ladder import LOOK, SMALLEST, by_line, shifted, turns_of
+from enmesh.links.ladder import LOOK, by_line, shifted, turns_of
 from enmesh.links.samples import Samples
 
 MOST = 300  # lagged variables of which all pairs are formed: 45,000 products

@@ -101,7 +101,9 @@ class _MITScorer(PenalisedScorer[MIT]):
         alpha, transfers = self.score.alpha, self.transfers
 
         def quantile(source: int, earlier: Parents) -> float:
-            return chi2_quantile(alpha, transfers.dof(*transfers.variables([source], target, earlier)))
+            asked = transfers.variables([source], target, earlier)
+            fewer = transfers.blocks.n / transfers.effective_samples(*asked)
+            return fewer * chi2_quantile(alpha, transfers.dof(*asked))
 
         return largest_sum(parents, lambda j: transfers.blocks.arity[j] or 1, quantile, alpha)
 

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from enmesh.embedding import Blocks, Lagged
-from enmesh.estimators.regression import PreparedRegression
+from enmesh.estimators.least_squares import PreparedRegression
+from enmesh.estimators.wilks import wilks_p
 from enmesh.measures import Transfers
-from enmesh.significance import f_p_value
 
 HELD = 4_000_000  # products of shifted columns that are held at a time
 # Nodes of a large network with which the variance of a target is compared: the mean of 200, for independent ones, has a
@@ -59,8 +59,8 @@ class ShiftNull:
             x, y, z = self._transfers.variables([source], target, self._others(source, target))
             prepared = self._transfers.prepared(y, z)
             if isinstance(prepared, PreparedRegression):
-                columns, n_given = self._transfers.blocks.take(x), self._transfers.dof(z, y, ())
-                self._found[source, target] = self._of_curves(prepared, columns, n_given)
+                n_given = self._transfers.dof(z, y, ()) // self._transfers.estimator.targets
+                self._found[source, target] = self._of_curves(prepared, self._transfers.blocks.take(x), n_given)
             else:
                 self._found |= {(j, target): ScaledNull(f) for j, f in self._factors(source, target).items()}
         return self._found[source, target]
@@ -71,7 +71,7 @@ class ShiftNull:
     def _of_curves(self, prepared: PreparedRegression, x: np.ndarray, n_given: int) -> ScaledNull:
         blocks, (weights, chance) = self._transfers.blocks, prepared.variance_weights(x)
         features, q = len(weights), prepared.targets
-        rest, dof = blocks.n - 1 - n_given // q - features, features * q
+        rest, dof = blocks.n - 1 - n_given - features, features * q
         mean = float(beyond_chance(weights.mean(), np.sqrt(chance) / features))
         share = min(1.0, weights.sum() ** 2 / features / max(1e-300, (weights**2).sum() - chance))
         shifts = spread_shifts(blocks.starts, blocks.span, round((2 + 12 / dof) / SCATTER_ERROR**2))
@@ -128,8 +128,8 @@ class LineNull:
         n, residual = len(y), x[:, 0] - residuals.basis @ (residuals.basis.T @ x[:, 0])
         size = float(residual @ residual) * float(residuals.left @ residuals.left)
         share = float(residual @ residuals.left) ** 2 / max(size, 1e-300)
-        rest = max(1, n - residuals.basis.shape[1] - 1)
-        return f_p_value(-n * np.log1p(-min(share, 1 - 1e-12)) / factor, 1, n, rest)
+        rest = max(2, n - residuals.basis.shape[1])
+        return float(wilks_p(-np.log1p(-min(share, 1 - 1e-12)), 1, 1, rest, factor))
 
     def _covaries(self, target: int, left: np.ndarray) -> bool:
         """Whether the squared residuals vary with those of the nodes one sample before, on average over them."""

@@ -23,11 +23,12 @@ from enmesh.data.series import Series
 from enmesh.embedding import Lagged, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator, Gaussian
+from enmesh.estimators.wilks import wilks_p, wilks_quantile
 from enmesh.options import known_fields, option
 from enmesh.scores.base import Link, Parents, PenalisedScorer, Score, Scorer, check_alpha, need_analytic
 from enmesh.scores.mit import chi2_quantile, largest_sum
 from enmesh.scores.shift_null import ScaledNull, ShiftNull
-from enmesh.significance import Significance, f_p_value, lag_choices
+from enmesh.significance import Significance, lag_choices
 from enmesh.surrogates.shift import autocovariances
 from enmesh.tasks import Task, ready
 
@@ -144,13 +145,13 @@ class _TEAScorer(PenalisedScorer[TEA]):
         if self.score.null in ("chi2", "ess"):
             return super().test(link, level, count)
         x, y, z = self.transfers.variables([link.source], link.target, link.given)
-        n, value, n_given = self.transfers.blocks.n, self.transfers.cmi(x, y, z), self.transfers.dof(z, y, ())
-        dof, targets = self.transfers.dof(x, y, z), self.score.estimator.targets
-        rest = _rest(n, n_given // targets, dof // targets)
+        value, q = self.transfers.cmi(x, y, z), self.score.estimator.targets
+        features = self.transfers.dof(x, y, z) // q
+        rest = _rest(self.transfers.blocks.n, self.transfers.dof(z, y, ()) // q, features)
         factor, share = self._widened(link.source, link.target)
-        p_value = f_p_value(2 * n * value / factor, share * dof, n, rest)
+        p_value = float(wilks_p(2 * value, features, q, rest, factor, share=share))
         choices = lag_choices(self.transfers, [link.source], link.target)
-        mean = factor * share * dof / (2 * n)
+        mean = factor * share * features * q / (2 * self.transfers.effective_samples(x, y, z))
         return ready(Significance(value, min(1.0, choices * p_value), np.empty(0), mean))
 
     def _quantile(self, target: int, sources: Parents, earlier: Parents) -> float:
@@ -169,13 +170,13 @@ class _TEAScorer(PenalisedScorer[TEA]):
     def _quantile_of_regression(self, target: int, sources: Parents, n_given: int) -> float:
         width = sum(len(self.transfers.blocks.lags(j, target)) for j in sources)
         x, y, z = ((0,) * size for size in (width, 1, n_given))
-        count, alpha, n = self.transfers.estimator.dof, self._alpha(target, sources), self.transfers.blocks.n
-        dof, targets = count(y, x, z), self.score.estimator.targets
-        rest = _rest(n, count(y, z, ()) // targets, dof // targets)
+        estimator, alpha, n = self.transfers.estimator, self._alpha(target, sources), self.transfers.blocks.n
+        dof, q = estimator.dof(y, x, z), estimator.targets
+        rest = _rest(n, estimator.dof(y, z, ()) // q, dof // q)
         if self.score.null == "chi2":
-            return chi2_quantile(alpha, dof)
+            return chi2_quantile(alpha, dof) * n / estimator.effective_samples(n, y, x, z)
         factor, share = self._widened(sources[0], target)
-        return factor * _f_quantile(alpha, share * dof, n, rest)
+        return factor * n * wilks_quantile(alpha, dof // q, q, rest, share)
 
     def _alpha(self, target: int, sources: Parents) -> float:
         """Divide the level by the number of choices, where lags were chosen from the data."""
@@ -190,20 +191,12 @@ class _TEAScorer(PenalisedScorer[TEA]):
         return float(np.mean([bartlett_inflation(target, source, blocks.starts) for source in sources]))
 
 
-def _rest(n: int, n_given: int, dof: int) -> int:
-    """Return the degrees of freedom that are left to the residuals; refuse if there are none."""
-    rest = n - 1 - n_given - dof
-    if rest < 1:
+def _rest(n: int, n_given: int, features: int) -> int:
+    """Return the samples less what is known; refuse if the features of the source leave no residuals."""
+    if n <= n_given + features + 1:
         instead = "use fewer parents, fewer lags, or features='linear'"
-        raise InputError(f"too few samples: {n} for {n_given + dof + 1} coefficients; {instead}")
-    return rest
-
-
-def _f_quantile(alpha: float, dof: float, n: int, rest: int) -> float:
-    """Quantile of 2 N T = N ln(1 + dof/rest F) with F the ratio of explained to residual variance per parameter."""
-    from scipy.special import fdtri
-
-    return float(n * np.log1p(dof / rest * fdtri(dof, rest, alpha))) if alpha > 0 else 0.0
+        raise InputError(f"too few samples: {n} for {n_given + features + 1} coefficients; {instead}")
+    return n - 1 - n_given
 
 
 def bartlett_inflation(x: np.ndarray, y: np.ndarray, starts: np.ndarray) -> float:

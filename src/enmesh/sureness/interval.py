@@ -131,8 +131,8 @@ def _as_inferred(series: Series, ends: Ends, level: float) -> Interval:
 def _analytic(transfers: Transfers, ends: Ends, level: float) -> Interval:
     x, y, z = transfers.variables(*ends)
     local = transfers.cmi(x, y, z, pointwise=True)
-    dof = transfers.dof(x, y, z)
-    free = len(local) - dof - transfers.dof(z, y, ()) - 1
+    dof, targets = transfers.dof(x, y, z), transfers.estimator.targets
+    free = len(local) - (dof + transfers.dof(z, y, ())) // targets - 1
     if free < 1:
         few = f"too few samples: {len(local)} for {len(local) - free} coefficients"
         raise InputError(f"{few}; use fewer lags")

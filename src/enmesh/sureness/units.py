@@ -212,9 +212,9 @@ def values(series: Series, score: Score, parents: Sequence[Parents]) -> np.ndarr
             continue
         transfers = scorer.of_target(target).transfers
         x, y, z = transfers.variables([source], target, given)
-        value, n = transfers.cmi(x, y, z), transfers.blocks.n
+        value = transfers.cmi(x, y, z)
         if transfers.estimator.analytic:
-            dof = transfers.dof(x, y, z)
+            dof, n = transfers.dof(x, y, z), transfers.effective_samples(x, y, z)
             found[:, source, target] = value - dof / (2 * n), dof, n
         else:
             found[0, source, target] = value

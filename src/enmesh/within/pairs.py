@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
+from enmesh.estimators.wilks import wilks_p
 from enmesh.links.functions import FUNCTIONS
 from enmesh.links.known import Known
-from enmesh.links.ladder import LOOK, WEIGHTS, combined, shifted, turns_of, wilks_p
+from enmesh.links.ladder import LOOK, WEIGHTS, combined, shifted, turns_of
 from enmesh.links.samples import Samples
 from enmesh.significance import q_values
 
