@@ -122,6 +122,23 @@ def regression_local(x, y, z, kind, frequencies=(), ridge=1e-9, responses=1):
     return log_density(np.column_stack([x, z])) - log_density(z)
 
 
+def basis_cmi(x, y, z, responses, ridge=1e-9):
+    """I = 1/2 ln |C(f(z), g)| |C(f(z, x))| / |C(f(z))| |C(f(z, x), g)| of functions f and responses g of ranks."""
+    from scipy.stats import norm
+
+    scaled = (y - y.mean(axis=0)) / y.std(axis=0)
+    g = np.column_stack([y, *(np.cos(k * np.pi * norm.cdf(scaled)) for k in range(2, responses + 1))])
+
+    def logdet(given, target):
+        features = np.reshape(features_of("basis", given.T), (-1, len(y))).T
+        block = np.column_stack([features, target])
+        small = np.diag([ridge] * features.shape[1] + [0.0] * target.shape[1])
+        return np.linalg.slogdet(np.cov(block.T, ddof=0).reshape(small.shape) + small)[1] if block.size else 0.0
+
+    both = np.column_stack([x, z])
+    return (logdet(z, g) - logdet(z, g[:, :0]) - logdet(both, g) + logdet(both, g[:, :0])) / 2
+
+
 def discrete_local(x, y, z):
     """Log ratio of relative frequencies, counted in dictionaries."""
     rows = [(tuple(a), tuple(b), tuple(c)) for a, b, c in zip(x.tolist(), y.tolist(), z.tolist())]

@@ -90,7 +90,8 @@ def test_battery(name, check):
 @given(st.integers(0, 10**6), st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(0, 2)))
 def test_chain_rule_of_plug_in_estimators(seed, dims):
     """I(x, w ; y | z) = I(x ; y | z) + I(w ; y | x, z)."""
-    for estimator in (em.Gaussian(), em.Discrete(), em.Regression(), em.Regression("fourier")):
+    plug_in = em.Gaussian(), em.Discrete(), em.Regression(), em.Regression("fourier"), em.Regression("basis")
+    for estimator in plug_in:
         x, y, z, w = conditioned(estimator, *draw_blocks(estimator, (*dims, 1), n=200, seed=seed))
         z, xz = z.astype(y.dtype), np.column_stack([x, z]).astype(y.dtype)
         both = estimator.prepare(y, z).cmi(np.column_stack([x, w]))

@@ -11,7 +11,7 @@ from functools import partial
 from inspect import Parameter, Signature
 from pathlib import Path
 from types import GenericAlias
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 from typer import Argument, Option
@@ -193,11 +193,12 @@ def _named(parameter: str, kind: type[Any], told: str, panel: str = "") -> Group
     for field in dict.fromkeys(field for cls in known.values() for field in cls.cli_options):
         takers = {name: cls for name, cls in known.items() if field in cls.cli_options}
         first = next(iter(takers.values()))
-        default = getattr(first(), field)
-        of = type(default) if isinstance(default, (int, float, str)) else str
+        default, kinds = getattr(first(), field), (get_type_hints(first).get(field, str),)
+        kinds = get_args(kinds[0]) or kinds
+        of = next((kind for kind in kinds if kind in (int, float, str)), str)
         said = help_of(first).get(field, "").split(". ")[0].rstrip(".").replace("``", "")
         metavar = {int: "N", float: "X"}.get(of, "WORD")
-        rows[field] = of, metavar, f"{said} ({', '.join(takers)}); {default}."
+        rows[field] = of, metavar, f"{said} ({', '.join(takers)})" + ("." if default is None else f"; {default}.")
     return group(panel or parameter.capitalize(), **rows)
 
 

@@ -60,8 +60,8 @@ class Regression(Estimator):
     device
         ``"cpu"``, ``"cuda"`` or ``"auto"`` (a GPU if there is one; not for ``"basis"``).
     responses
-        Functions of the target that are explained, 1 to 6, with ``"basis"``; by default 4: its normal score and
-        cosines of its rank. A source that moves the variance of the target is then seen, or one that moves its shape.
+        With ``"basis"``: number of functions of the target that are explained, 1 to 6; by default 4. They are its
+        normal score and cosines of its rank. With several, a source that moves the variance of the target is seen.
 
     Examples
     --------
