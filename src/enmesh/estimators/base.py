@@ -102,9 +102,6 @@ class Estimator(Method, ABC):
     analytic: ClassVar[bool] = False
     """Whether the distribution of 2 N I under independence is known (chi-square with `dof`)."""
 
-    targets: ClassVar[int] = 1
-    """Functions of a target that are explained."""
-
     discrete: ClassVar[bool] = False
     """Whether values are states to count rather than numbers to measure."""
 
