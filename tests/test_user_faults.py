@@ -436,7 +436,7 @@ def test_fault_13_warnings_speak_the_users_language(run):
     walks = rng.normal(size=(300, 2)) + np.linspace(0, 6, 300)[:, None]
     pd.DataFrame(walks, columns=["a", "b"]).to_csv("trend.csv", index=False)
     _, _, err = run("infer trend.csv --estimator gaussian --dim 1 --quiet")
-    assert "remove it with --detrend" in err
+    assert "remove them with --detrend" in err
     assert "series." not in err
     code, _, err = run("infer trend.csv --estimator gaussian --dim 1 --quiet --detrend")
     assert code == 0
