@@ -71,14 +71,14 @@ def test_feedback_is_told():
 
 def test_no_link_says_what_would_have_been_missed():
     said = " ".join(answer.sentences(networks.empty(options=networks.options(0))))
-    assert re.search(r"With 2,000 samples, 4 of 5 linear links of 0\.00\d+ nats would be found", said)
-    assert "The nearest to a link is" in said
+    assert re.search(r"With 2,000 samples, 4 of 5 linear links of 0\.00\d+ nats are found", said)
+    assert "The smallest p-value is" in said
 
 
 def test_every_network_says_what_it_could_show():
     network = em.infer(em.simulate.var("a>b", n=300, seed=0))
     smallest = em.power(network).smallest
-    assert f"With 300 samples, 4 of 5 linear links of {smallest:.2g} nats would be found" in answer.reach(network)
+    assert f"With 300 samples, 4 of 5 linear links of {smallest:.2g} nats are found" in answer.reach(network)
     assert answer.reach(networks.make(("a",), [])) == ""
 
 
@@ -214,10 +214,10 @@ def test_every_pair_that_was_tested_is_told_at_any_size():
 def test_events_have_a_next_step():
     known = networks.provenance(3) | {"events": 400, "duration": 60.0}
     said, command = answer.following(networks.three(provenance=known))
-    assert said.startswith("Test the least sure link, ")
+    assert said.startswith("Test the link with the largest p-value, ")
     assert command.startswith("em.significance(events, '")
     nearest, _ = answer.following(networks.empty(provenance=known))
-    assert "nearest to a link" in nearest
+    assert "pair with the smallest p-value" in nearest
 
 
 def test_values_that_are_wrong_come_first_in_the_plan():

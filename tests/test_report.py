@@ -387,12 +387,12 @@ def test_page_names_the_recording_and_its_origin():
 
 
 def test_choice_of_the_past_is_explained():
-    assert "often not on the darkest cell" in past(networks.three())
+    assert "often not the darkest cell" in past(networks.three())
     assert "was given" in past(networks.three(criteria=False))
     assert "Lags were chosen from the data" in past(networks.three(criteria={"a": {"lags": [1, 3]}}))
     chosen = networks.three(criteria=False, choices=(("lags", "1 to 2", "a linear test bears all at once"),))
     assert past(chosen) == "Lags were chosen from the data: 1 to 2."
-    assert "often not on the darkest cell" in Reader(page(networks.three())).words
+    assert "often not the darkest cell" in Reader(page(networks.three())).words
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def _hubs(rows: Sequence[Mapping[str, Any]]) -> str:
     out, into = Counter(row["source"] for row in rows), Counter(row["target"] for row in rows)
     (first, most), (last, by) = out.most_common(1)[0], into.most_common(1)[0]
     if most == 1 and by == 1:
-        return f"{len(rows)} links in all; no node drives, or is driven by, more than one."
+        return f"{len(rows)} links in all. No node drives more than one other, and none has more than one driver."
     nodes = f"{most} {'node' if most == 1 else 'nodes'}"
     return f"{first} drives the most nodes ({nodes}); {last} has the most drivers ({by})."
 
@@ -123,13 +123,14 @@ def _nothing(network: Network) -> list[str]:
     """Return what an empty network says: nothing found, what would have been missed, which pair came nearest."""
     if len(network.names) < 2:
         return ["A link needs two nodes."]
-    said = ["No node was found to drive another; that is no proof that none does."]
+    said = ["No link was found. This does not prove that there is none."]
     said += filter(None, [reach(network)])
     tested = [c for c in all_tests(network) if math.isfinite(c.p_value)]
     if tested:
         near = min(tested, key=lambda c: (c.p_value, c.source, c.target))
         p = f"{near.p_value:.2g}"
-        said.append(f"The nearest to a link is {near.source} → {near.target} (p = {p}, {near.te:.2g} {unit(network)}).")
+        pair = f"{near.source} → {near.target}"
+        said.append(f"The smallest p-value is {p}, of {pair} ({near.te:.2g} {unit(network)}); it is not significant.")
     return said
 
 
@@ -158,8 +159,8 @@ def reach(network: Network) -> str:
     fewer = found.smallest / 4
     needed = round_up(found.samples_needed(fewer))
     return (
-        f"With {samples:,} samples, 4 of 5 {found.kind}links of {found.smallest:.2g} nats would be found; weaker ones "
-        f"are often missed. About {needed:,} samples would show links of {fewer:.2g} nats."
+        f"With {samples:,} samples, 4 of 5 {found.kind}links of {found.smallest:.2g} nats are found; weaker links are "
+        f"often missed. Links of {fewer:.2g} nats need about {needed:,} samples."
     )
 
 
@@ -214,7 +215,7 @@ def following(network: Network) -> tuple[str, str]:
         longest = 2 * max([5, *(max(c.lags) for c in network.candidates)])
         if not network.candidates:
             return "", ""
-        return "Look at longer lags, or record more samples.", repeated(
+        return "Test longer lags, or record more samples.", repeated(
             network, f"--max-lag {longest:g}", f"max_lag={longest:g}"
         )
     if not network.stability:
@@ -232,7 +233,7 @@ def _more_surrogates(network: Network) -> tuple[str, str]:
     way = (max if links else min)(links or tested, key=lambda c: (c.p_value, -c.te))
     given = [name for name in network.parents[way.target] if name != way.source]
     more = f", given={given!r}" if given else ""
-    what = "least sure link" if links else "pair that is nearest to a link"
+    what = "link with the largest p-value" if links else "pair with the smallest p-value"
     ask = f"em.significance(events, {way.source!r}, {way.target!r}{more}, n_surrogates=999)"
     return f"Test the {what}, {way.source} → {way.target}, with more surrogates.", ask
 

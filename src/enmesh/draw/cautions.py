@@ -52,7 +52,7 @@ REMEDIES = (
     (r"^within one sample:", "Orient the links within one sample, or record faster.", "--within-sample",
      "em.infer(series, within_sample=True)"),
     (r"^coarse sampling:", "Record with a smaller step, if you can.", "", ""),
-    (r"at lag (\d+), the largest", "Look at longer lags.", "--max-lag {double}", "em.infer(series, max_lag={double})"),
+    (r"at lag (\d+), the largest", "Test longer lags.", "--max-lag {double}", "em.infer(series, max_lag={double})"),
     (r"raise max_parents", "Allow more parents of a node.", "--max-parents MORE", "em.infer(series, max_parents=MORE)"),
     (r"allow cycles", "Allow feedback.", "--allow-cycles", "em.infer(series, acyclic=False)"),
     (r"^no direction within one sample:", "Say which of two nodes comes first, if you know.", "",

@@ -156,9 +156,9 @@ def windows_section(found: Result) -> str:
     ]
     skipped = f" Every {every}th window is drawn." if every > 1 else ""
     how = (
-        "Transfer entropy of each link in windows of the recording, given the parents in the network of all of it; "
-        f"across: middle of the window, in {unit}. Dot: q ≤ {LEVEL:g}, counting all windows and links. Strongest "
-        f"colour: {top:.3g} nats.{skipped}"
+        "Transfer entropy of each link (rows) in each window of the recording (columns: middle of the window, in "
+        f"{unit}), given the parents in the network of the whole recording. Dot: q ≤ {LEVEL:g}, counting all windows "
+        f"and links. Strongest colour: {top:.3g} nats.{skipped}"
     )
     head = ("link", "windows with it", "largest TE (nats)", f"at ({unit})")
     return _section("windows", "Every window", how, f'<div data-every="{every}">{picture}</div>' + table(head, rows))
@@ -178,9 +178,9 @@ def regimes_parts(found: Result) -> tuple[dict[str, Any], str, str]:
     ]
     head = ("link", "changes at sample", "TE before (nats)", "TE after", "p", "q")
     how = (
-        "Each line sums, along the recording, how well a source predicts the rest of a target. It turns where a link "
-        "changes. Without a change it leaves the dashed lines in at most 5 %. p-values count the search for the time. "
-        f"Error rate of a change point: {found.level:g}."
+        "Each line is a cumulative sum of how well a source predicts the residual of a target. Its slope changes where "
+        "the link changes. Without a change it crosses the dashed lines in at most 5 % of recordings. The p-values "
+        f"allow for the search for the time. Error rate of a change point: {found.level:g}."
     )
     changes = _section("changes", "What changes", how, figure(found.plot) + (table(head, rows) if rows else ""))
     return networks, changes, said
@@ -253,9 +253,9 @@ def group_section(found: Result) -> str:
         for row in found.links.itertuples()
     ]
     how = (
-        f"The network is that of {found.subjects} subjects taken together. Colour: share of subjects in whose own "
-        f"network the link stands, row drives column. Dot: q ≤ {LEVEL:g} in the test across subjects, whether the link "
-        "would be found in other subjects like these; its TE is the mean over subjects less what chance gives."
+        f"The network is that of all {found.subjects} subjects together. Colour: share of subjects whose own network "
+        f"has the link; row drives column. Dot: q ≤ {LEVEL:g} in the test across subjects, which asks whether other "
+        "subjects like these would have the link. Its TE is the mean over subjects, less the mean expected by chance."
     )
     head = ("link", "subjects", "mean TE (nats)", "p", "q")
     alone = {name: dict.fromkeys(edges_of(links), (0.5, PLAIN)) for name, links in found.own.items()}
@@ -474,10 +474,10 @@ def hidden_section(network: Network) -> str:
         for row in edges.itertuples()
     ]
     how = (
-        "A hidden driver explains a link away if it explains this share of the rest of the source, and of the rest of "
-        "the target (partial R²; Cinelli and Hazlett 2020). Next to it: the strongest other driver that was recorded. "
-        "Suggested: dependence within one sample is worth at least half of the link. Fragile: a hidden driver as "
-        "strong as the median link here would leave the link not significant."
+        "A link may come from a hidden driver that explains at least this share of the residual variance of both its "
+        "source and its target (partial R²; Cinelli and Hazlett 2020). For comparison: the strongest other driver that "
+        "was recorded. Suggested: the dependence within one sample has at least half of the value of the link. "
+        "Fragile: given a hidden driver as strong as the median link here, the link would not be significant."
     )
     head = ("link", "hidden driver needed (R²)", "strongest recorded (R²)", "suggested", "fragile")
     return _section("hidden-drivers", "Hidden drivers", how, shortened(head, rows))

@@ -15,9 +15,9 @@ from enmesh.draw.report import cite
 from enmesh.draw.subject import LEVEL, Network, all_tests
 
 GRID = (
-    "How much of its own past each node needs: dimension upward, delay to the right, darker is better. The dot is "
-    "the choice. It is often not on the darkest cell: of the dimensions that predict as well as the best one, as "
-    "far as the recording can tell, the smallest is taken, because a longer past can hide who drives the node."
+    "The own past of each node: embedding dimension upward, delay to the right. Darker cells predict better. The dot "
+    "is the choice. It is often not the darkest cell: several dimensions can predict equally well, within the error "
+    "of the estimate. The smallest of these is taken, because a longer past can hide the drivers of the node."
 )
 
 
@@ -39,7 +39,7 @@ def fewer_digits(text: str) -> str:
 def past(network: Network) -> str:
     """Return how the past of each node was chosen, in a sentence or two."""
     if "events" in network.provenance:
-        return "Histories in continuous time take the place of lags; the table of links has the time scale of each."
+        return "Events have histories in continuous time instead of lags. The table of links has their time scales."
     if any("dims" in table and "delays" in table for table in network.criteria.values()):
         return GRID
     lags = sorted({lag for c in network.candidates for lag in c.lags})
@@ -77,15 +77,15 @@ def standing(network: Network) -> str:
     kind = "without feedback" if options.get("acyclic", True) else "with feedback allowed"
     limit = options.get("max_parents")
     most = f" and at most {limit} driver{'s' * (limit != 1)} of a node" if limit else ""
-    among = f"networks {kind}{most}, among the links that were looked at"
-    sentences = [f"The best network found of all {among}; a better one may exist."]
+    among = f"among all networks of the tested links, {kind}{most}"
+    sentences = [f"This is the best network found {among}. A better one may exist."]
     if network.optimal:
-        sentences = [f"No other network has a higher score, of all {among} (proven)."]
+        sentences = [f"This network has the highest score {among} (proven)."]
     elif math.isfinite(network.bound):
         above = network.bound - network.score
-        sentences = [f"The best network found of all {among}; none can score more than {above:.3g} higher."]
+        sentences = [f"This is the best network found {among}. No other scores more than {above:.3g} higher."]
     if network.evaluated:
-        sentences.append(f"{network.evaluated:,} sets of drivers were scored.")
+        sentences.append(f"{network.evaluated:,} sets of drivers were compared.")
     if network.removed:
         listed = ", ".join(f"{source} → {target}" for source, target in network.removed[:6])
         more = f" and {len(network.removed) - 6} more" if len(network.removed) > 6 else ""
@@ -157,7 +157,7 @@ def paragraph(network: Network) -> str:
         limit = options.get("max_parents")
         most = f" with at most {limit} parents per node" if limit else ""
         proof = "is proven optimal" if network.optimal else "is not proven optimal"
-        sentences.append(f"The best directed {cycles}{most} was found by {how} and {proof} among them.")
+        sentences.append(f"The best directed {cycles}{most} was found by {how}. It {proof} among the tested links.")
         if options.get("seed") is not None:
             sentences.append(f"Random numbers were seeded with {options['seed']}.")
     if tested := len(all_tests(network)):
