@@ -21,11 +21,8 @@ from enmesh.network.json_shape import FLAG, MAYBE, NUMBER, TEXT, WHOLE, listed, 
 from enmesh.options import plain
 
 FORMAT = "enmesh inspection 1"
-PART_SAMPLES, PART_EVENTS, PART_NODES = (
-    400,
-    100,
-    4,
-)  # of the part of a recording that is inferred to see what all of it costs
+# Of the part of a recording that is inferred to see what all of it costs.
+PART_SAMPLES, PART_EVENTS, PART_NODES = 400, 100, 4
 # Options of a link between nodes, which a part of the recording may not have.
 OF_NAMED_NODES = ("required", "forbidden", "tiers", "candidates", "context", "bootstrap", "store", "progress", "n_jobs")
 RUN = "Infer the network."
@@ -133,9 +130,9 @@ def inspect(series: Any, *, command: str = "", **options: Any) -> Inspection:
         series = Series.of(series)
         found = hazards_of_data(series)
         plan = _plan(series, options)
-    told = [*(one.message for one in found), *(note for note in noted if note not in {f.message for f in found})]
-    hazards = [{"kind": one.kind, "nodes": one.nodes, "value": one.value, "message": one.message} for one in found]
-    hazards += [{"kind": "reading", "nodes": (), "value": None, "message": one} for one in told[len(found) :]]
+    hazards = [vars(one) for one in found]
+    told = [one.message for one in found]
+    hazards += [{"kind": "reading", "nodes": (), "value": None, "message": one} for one in noted if one not in told]
     seconds, part = seconds_of(series, options)
     pairs = series.n_nodes * (series.n_nodes - 1)
     return Inspection(
@@ -143,7 +140,7 @@ def inspect(series: Any, *, command: str = "", **options: Any) -> Inspection:
         hazards=tuple(hazards),
         plan=tuple(plan),
         cost={"pairs": pairs, "seconds": plain(seconds, 3), "measured_on": part},
-        steps=tuple(_steps(series, told, command)),
+        steps=tuple(_steps(series, [one["message"] for one in hazards], command)),
     )
 
 
@@ -170,11 +167,8 @@ def _plan(series: Series, options: Mapping[str, Any]) -> Choices:
 def _steps(series: Series, messages: Sequence[str], command: str) -> list[dict[str, str]]:
     """Return the remedies of hazards, the most important first, and then the inference."""
     subject = SimpleNamespace(names=series.names, warnings=messages, provenance={"command": command}, series=series)
-    steps = [
-        {"advice": one.advice, "command": one.command, "message": one.message}
-        for one in cautions.plan(subject)
-        if one.advice
-    ]
+    advised = [one for one in cautions.plan(subject) if one.advice]
+    steps = [{"advice": one.advice, "command": one.command, "message": one.message} for one in advised]
     return [*steps, {"advice": RUN, "command": command or "em.infer(series)", "message": ""}]
 
 

@@ -222,7 +222,7 @@ def in_words(message: object) -> str:
     return _in_shell_words(message).replace("series.mask(rows)", "--mask")
 
 
-def advised(message: str, values: Values, sections: Sequence[str] = ("read", "prepare")) -> list[dict[str, Any]]:
+def advised(message: str, values: Values) -> list[dict[str, Any]]:
     """Return what a message in the words of the command line advises to set: ``{name, value, label}``.
 
     >>> advised("missing values in column b (5); use --missing drop", {})
@@ -231,7 +231,7 @@ def advised(message: str, values: Values, sections: Sequence[str] = ("read", "pr
     found: dict[str, dict[str, Any]] = {}
     for flag, word in ADVISED.findall(message):
         field, word = BY_FLAG.get(flag), word.strip('"').rstrip(".,:")
-        if field is None or field.section not in sections or field.kind == "each" or field.name in found:
+        if field is None or field.section not in ("read", "prepare") or field.kind == "each" or field.name in found:
             continue
         value: Any = word
         if field.kind == "switch":

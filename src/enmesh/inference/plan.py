@@ -88,7 +88,7 @@ class Planner(Scores):
         clocks = tuple((name, one.clock) for name, one in zip(names, found) if one.clock)
         self._note_drivers(found)
         score = replace(score, embedding=Lags(lags, searched=score.max_lag), clocks=clocks)
-        return Plan(score, tuple(one.sources for one in found), drivers=found)
+        return Plan(score, drivers=found)
 
     def _drivers(self, score: LinkTest, targets: Sequence[int] | None = None) -> tuple[Drivers, ...]:
         with self.evaluators(score, self.series) as evaluate:
@@ -245,10 +245,9 @@ def asked(
         return run(by_surrogates(part.transfers, sources, target, given, sampling))
 
 
-def default_scorer(series: Series, max_lag: int | None = None) -> Any:
+def default_scorer(series: Series) -> Any:
     """Return what `infer` asks by default of a series, ready for questions."""
-    score = planned(series, Request(max_lag=max_lag))[0].score
-    return scorer_of(series, score)
+    return scorer_of(series, planned(series, Request())[0].score)
 
 
 @lru_cache(maxsize=2)

@@ -72,7 +72,7 @@ class Workers:
             if backend is not None and self._prefer == "processes":
                 # What is asked of groups of targets is never short where there was enough to start workers ahead.
                 ready = bool(_starting) and not _starting[0].is_alive()
-                long = ready and questions[0].kind in ("past", "best") and len(questions) > workers
+                long = ready and questions[0].kind in ("past", "drivers") and len(questions) > workers
                 if not long:
                     yield from self._here(waiting, PROBE)
                 while waiting and any(thread.is_alive() for thread in _starting):
