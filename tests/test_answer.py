@@ -243,3 +243,64 @@ def test_headline_says_how_many_pairs_were_tested():
     assert "of 20 possible links found" in words.headline(network)
     for finished in ("Proven", "optimal", "families"):
         assert finished not in words.headline(network)
+
+
+def faulty():
+    """Return a recording with a spike, a stuck sensor, a number for missing values, a copy and a trend."""
+    values = np.random.default_rng(0).normal(size=(600, 5))
+    values[100, 1], values[200:260, 2], values[300, 3] = 99.5, 0.3, -999
+    values[:, 4] = values[:, 0] + 1e-4 * values[:, 4]
+    return em.Series(values, names=["a", "b", "c", "d", "e"])
+
+
+FAULTS = {
+    "spikes": "em.infer(series.mask(slice(100, 101)))",
+    "stuck": "em.infer(series.mask(slice(200, 260)))",
+    "sentinels": "em.infer(series.mask((series.values == -999).any(axis=1)))",
+    "synchronised": "em.infer(series.select(['a', 'b', 'c', 'd']))",
+}
+
+
+@pytest.mark.filterwarnings("ignore:missing or masked")
+@pytest.mark.parametrize("kind", FAULTS)
+def test_commands_on_wrong_values_run_and_say_what_is_left(kind):
+    series = faulty()
+    found = {one.message.partition(":")[0]: one.message for one in em.diagnose(series, max_parents=1)}
+    network = networks.make(series.names, [(0, 1)], warnings=(found[kind],), series=series)
+    (step,) = cautions.planned(network)
+    assert step.command == FAULTS[kind]
+    left = [one.message for one in em.diagnose(eval(step.command[len("em.infer(") : -1]), max_parents=1)]
+    assert not any(one.startswith(kind) for one in left)
+    assert step.removes == len(found) - len(left) >= 1
+    typed = dataclasses.replace(network, provenance=network.provenance | {"command": "enmesh infer rec.csv"})
+    flags = {"spikes": "--mask 101:101", "stuck": "--mask 201:260", "sentinels": "--na -999",
+             "synchronised": "--columns a,b,c,d"}  # fmt: skip
+    assert cautions.plan(typed)[0].command == f"enmesh infer rec.csv {flags[kind]}"
+
+
+def test_no_command_has_a_gap():
+    said = ("spikes: distance from the median: 30 (a); mask them with series.mask(rows)",
+            "max_parents=3 left out significant sources of b; raise max_parents",
+            "changing: the variance differs, in standard errors: 9 (a); look at parts of the record",
+            "no direction within one sample: a and c depend on each other, and both directions fit.")  # fmt: skip
+    known = {name: value for name, value in networks.provenance(3).items() if name != "samples"}
+    commands = [step.command for step in cautions.plan(networks.three(warnings=said, provenance=known))]
+    tiers = "em.infer(series, within_sample=True, tiers=[['a'], ['c']])"
+    assert commands == ["", "em.infer(series, max_parents=6)", tiers, ""]
+
+
+def test_a_word_that_looks_like_a_node_is_none():
+    network = networks.three()
+    assert cautions.named(network, "nearly deterministic: 0.01 (b); sources add little, and a long past hides") == (
+        "b",
+    )
+    assert cautions.named(network, "sentinels: -999 in c lies far from all") == ("c",)
+    assert cautions.named(network, "a and b depend on each other: a -> c") == ("a", "b", "c")
+
+
+def test_power_of_events_follows_the_spread_of_surrogates_and_the_length():
+    known = networks.provenance(3) | {"events": 400, "duration": 60.0}
+    said = [answer.reach(networks.three(provenance=known | {"duration": time})) for time in (60.0, 600.0)]
+    sizes = [float(re.search(r"links of ([\d.]+) nats per unit of time are found", one)[1]) for one in said]
+    assert sizes[0] > sizes[1] > 0
+    assert answer.reach(networks.three(provenance=known, nulls=0)) == ""

@@ -573,7 +573,7 @@ def test_what_a_finished_run_shows(client, recording):
     both = client.get("several", params={"run": [run["id"] for run in runs]})
     assert both.status_code == 200
     assert all(run["title"] in both.text for run in runs)
-    assert len(re.findall("'sha256-", both.headers["content-security-policy"])) == 1
+    assert len(re.findall("'sha256-", both.headers["content-security-policy"])) == 2  # of the page, and of its frames
     for ending, start in (("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")):
         assert client.get(f"runs/{first}/circle.{ending}").content.startswith(start)
     assert client.get(f"runs/{first}/circle.exe").status_code == 404

@@ -668,6 +668,9 @@ def test_own_title_and_notes_and_several_networks(chromium, tmp_path, inferred):
     page.goto((tmp_path / "two.html").as_uri())
     assert page.locator("h1").inner_text() == "Both days"
     assert page.locator(".sides figcaption").all_inner_texts() == ["rest", "task"]
+    said = page.locator("#answer").inner_text()
+    assert "In all networks: " in said
+    assert "rest: With 900 samples, 4 of 5 linear links of" in said
     page.locator("summary").first.click()
     frame = page.frame_locator("iframe").first
     frame.locator("html[data-drawn=all]").wait_for(state="attached")

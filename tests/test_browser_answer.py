@@ -263,7 +263,11 @@ def test_the_player_plays_and_stops(show):  # noqa: F811
     assert page.locator("#window-net .lying svg").evaluate(IN_SIGHT)
     assert page.locator("#window-net .lying svg").bounding_box()["width"] > 600
     assert page.locator("#window-count svg").evaluate(IN_SIGHT)
-    assert "a → b is found in 3 of 6 windows, from 10 to 12 samples." in page.locator("#window-words").inner_text()
+    said = page.locator("#window-words").inner_text()
+    assert "a drives b after 1 sample in 3 of 6 windows, from sample 10 to 12: " in said
+    assert "In a window of 20 samples, 4 of 5 linear links of" in said
+    assert page.locator("#window-words .command code").inner_text() == "em.regimes(series)"
+    assert page.locator("#window-words .command").evaluate(IN_SIGHT)
     page.locator("#play").click()
     page.wait_for_function("() => document.getElementById('window').value === '5'")
     page.wait_for_function("() => document.getElementById('play').getAttribute('aria-label') === 'Play'")
@@ -283,17 +287,21 @@ def test_the_compare_stage_has_a_divider_sides_and_a_difference(show, tmp_path):
     found = compared()
     page = show(found)
     page.set_viewport_size(SIZE)
-    assert page.locator("#divider svg").count() == 2
+    assert page.locator("#divider .lying svg").count() == page.locator("#divider .upright svg").count() == 2
+    assert "2,000 samples, " in page.locator("#answer").inner_text()
+    assert page.locator("#answer .command").evaluate(IN_SIGHT)
+    page.get_by_role("button", name="Copy").click()
+    page.wait_for_function("() => ['Copied', 'Selected'].includes(document.querySelector('.copies').textContent)")
     assert page.locator("#divider .layers").evaluate(IN_SIGHT)
     cut = "e => getComputedStyle(e).clipPath"
     before = page.locator(".above").evaluate(cut)
     page.locator("#cut").fill("10")
     assert page.locator(".above").evaluate(cut) != before
     page.get_by_role("tab", name="Difference").click()
-    assert page.locator("#changes svg").is_visible()
+    assert page.locator("#changes .lying svg").is_visible()
     assert page.locator("#divider").is_hidden()
-    dashed = page.locator("#changes [data-pair] .way[stroke-dasharray]").count()
-    assert dashed == page.locator("#changes [data-pair]").count() - 2
+    dashed = page.locator("#changes .lying [data-pair] .way[stroke-dasharray]").count()
+    assert dashed == page.locator("#changes .lying [data-pair]").count() - 2
     assert len(page.locator(".said li").all_text_contents()) == 2
     text, name = saved(page, "#save-csv")
     rows = pd.read_csv(io.BytesIO(text))
@@ -305,7 +313,10 @@ def test_the_compare_stage_has_a_divider_sides_and_a_difference(show, tmp_path):
 def test_stability_has_a_page(show, size):  # noqa: F811
     names = ["a", "b", "c"]
     shares = np.array([[np.nan, 0.9, 0.05], [0.0, np.nan, 0.3], [0.0, 0.0, np.nan]])
-    page = show(Stability(pd.DataFrame(shares, names, names), 20, 20, 50), size)
+    power = em.plan(nodes=3, samples=100)
+    page = show(Stability(pd.DataFrame(shares, names, names), 20, 20, 50, power), size)
+    assert "In a half of 100 samples, 4 of 5 linear links of" in page.locator("#answer").inner_text()
+    assert page.locator("#answer .command code").inner_text() == "em.infer(series, bootstrap=100)"
     assert "1 of 6 possible links" in page.locator("h1").inner_text()
     shown, other = (".upright", ".lying") if size == "phone" else (".lying", ".upright")
     assert page.locator(f"{shown} svg").is_visible()

@@ -237,6 +237,21 @@ def _stuck(series: Series) -> list[Finding]:
     return _finding("stuck", found)
 
 
+def odd_samples(series: Series, kind: str, nodes: Iterable[str]) -> np.ndarray:
+    """Return which samples are spikes, or the longest ones in a row with the same value (``"stuck"``)."""
+    odd = np.zeros(len(series), bool)
+    for name in nodes:
+        column = series.values[:, series.index(name)].astype(float)
+        if kind.startswith("spike"):
+            away = np.abs(column - np.nanmedian(column))
+            odd |= away > SPIKE * 1.4826 * np.nanmedian(away)
+        else:
+            starts = np.flatnonzero(np.r_[True, np.diff(column) != 0, True])
+            longest = int(np.diff(starts).argmax())
+            odd[starts[longest] : starts[longest + 1]] = True
+    return odd
+
+
 def _trends(series: Series) -> list[Finding]:
     """Nodes that follow a straight line over time: the slope of block means in units of its standard error."""
     trials = np.split(_filled(series), np.cumsum(series.lengths)[:-1])

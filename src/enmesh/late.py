@@ -9,6 +9,7 @@ PLACES = {
     "scorer of events": "enmesh.events.scorer",
     "diagnose": "enmesh.diagnostics:diagnose",
     "plan": "enmesh.inference.plan",
+    "odd samples": "enmesh.diagnostics:odd_samples",
     "outlook": "enmesh.model.page:outlook",
     "power": "enmesh.model.power:power",
     "progress": "enmesh.inference.progress:Progress",

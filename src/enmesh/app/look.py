@@ -18,7 +18,7 @@ from enmesh.data.frames import pick
 from enmesh.data.rules import rules_of
 from enmesh.data.table import visible
 from enmesh.data.tables import read_table
-from enmesh.diagnostics import SPIKE, Finding, hazards_of_data
+from enmesh.diagnostics import Finding, hazards_of_data, odd_samples
 from enmesh.draw.shapes import extremes
 from enmesh.errors import InputError, collected_hazards
 from enmesh.events.sources import NODES, TIMES, TRIALS
@@ -218,16 +218,7 @@ def _masks(finding: Finding, series: em.Series, values: dict[str, Any]) -> list[
     """Return a switch that leaves out the samples of spikes or of a stuck sensor, where they are few windows."""
     if finding.kind not in ("spike", "stuck"):
         return []
-    bad = np.zeros(len(series), bool)
-    for name in finding.nodes:
-        column = series.values[:, series.index(name)].astype(float)
-        if finding.kind == "spike":
-            away = np.abs(column - np.nanmedian(column))
-            bad |= away > SPIKE * 1.4826 * np.nanmedian(away)
-        else:
-            starts = np.flatnonzero(np.r_[True, np.diff(column) != 0, True])
-            longest = int(np.diff(starts).argmax())
-            bad[starts[longest] : starts[longest + 1]] = True
+    bad = odd_samples(series, finding.kind, finding.nodes)
     edges = np.flatnonzero(np.diff(np.r_[False, bad, False]))
     windows = [f"{first + 1}:{last}" for first, last in zip(edges[::2], edges[1::2])]
     if not 0 < len(windows) <= MOST_WINDOWS:

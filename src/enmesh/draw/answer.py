@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,10 @@ from enmesh.late import lazy_import
 
 SENTENCES = 3
 ERRORS, STRAIGHT = 2.0, 2 / 3  # standard errors that make a sign, and the least share on a straight line
+USUAL_LEVEL = 0.01  # error rate of a link where the run does not say
 CHI2 = 5.991464547107979  # 95 % point of chi-square with two degrees of freedom
 LONG = ((86400.0, "day"), (3600.0, "h"), (60.0, "min"))
+NUMBERED = {"samples": "sample", "time units": "time"}  # units that are no unit of time
 PLURAL = ("day", "week", "month", "year", "sample")
 
 
@@ -79,6 +81,13 @@ def in_units(value: float, name: str) -> str:
         size, name = next(((size, long) for size, long in LONG if value >= 2 * size), (1.0, "s"))
         value /= size
     return f"{value:.4g} {_plural(name, value)}"
+
+
+def spell(time: float, unit: str) -> str:
+    """Return a time of a recording with its unit: ``"sample 100"``, ``"time 0.5"``, ``"3 days"``."""
+    if unit in NUMBERED:
+        return f"{NUMBERED[unit]} {time:g}"
+    return f"{time:g} {_plural(unit.removesuffix('s') if unit.removesuffix('s') in PLURAL else unit, time)}"
 
 
 def _plural(name: str, value: float) -> str:
@@ -145,22 +154,61 @@ def hidden_drivers(network: Network) -> str:
     return f"An effect within one sample, or a hidden driver, may cause {first_few(found, 4)}." if found else ""
 
 
-def reach(network: Network) -> str:
-    """Return which links the recording could show at all, and how many samples would show weaker ones."""
-    samples = network.provenance.get("samples")
-    if not isinstance(samples, int) or "events" in network.provenance or len(network.names) < 2:
-        return ""
+def weakest(network: Network, samples: int = 0) -> Any:
+    """Return the `Power` of a network, or of its test on so many samples; None where it is not known."""
+    known = network.provenance
+    if not isinstance(known.get("samples"), int) or "events" in known or len(network.names) < 2:
+        return None
     try:
         found = lazy_import("power")(network)
     except InputError:  # states were counted, and the series that says how many there are is not in memory
+        return None
+    return replace(found, samples=samples, trials=1) if samples else found
+
+
+def reach(network: Network) -> str:
+    """Return which links the recording could show at all, and how many samples would show weaker ones."""
+    return _reach_of_events(network) if "events" in network.provenance else missed(weakest(network))
+
+
+def missed(found: Any, where: str = "With") -> str:
+    """Return a `Power` as a sentence on the links that are found, and those that are missed; nothing without one."""
+    if found is None:
         return ""
     if not math.isfinite(found.smallest):
-        return f"{samples:,} samples are too few to show a link; record more."
+        return f"{where} {found.samples:,} samples no link can be shown; record more."
     fewer = found.smallest / 4
     needed = round_up(found.samples_needed(fewer))
     return (
-        f"With {samples:,} samples, 4 of 5 {found.kind}links of {found.smallest:.2g} nats are found; weaker links are "
-        f"often missed. Links of {fewer:.2g} nats need about {needed:,} samples."
+        f"{where} {found.samples:,} samples, 4 of 5 {found.kind}links of {found.smallest:.2g} nats are found; "
+        f"weaker links are often missed. Links of {fewer:.2g} nats need about {needed:,} samples."
+    )
+
+
+def _reach_of_events(network: Network) -> str:
+    """Return what a recording of events could show, from the spread of the surrogates.
+
+    With a link of T nats the estimate varies more than without it: by 2 T / N for N units of time, or events.
+    """
+    from scipy.special import ndtri
+
+    known, score = network.provenance, network.options.get("score") or {}
+    spread = [float(np.std(c.null)) for c in network.candidates if len(c.null)]
+    size = known["events"] if "event" in unit(network) else known.get("duration")
+    if not spread or not size:
+        return ""
+    beyond = ndtri(score.get("alpha") or 1 - USUAL_LEVEL)
+
+    def smallest(times: float) -> float:
+        """Return the least T that is found in 4 of 5 recordings so many times as long."""
+        sd, found = float(np.median(spread)) / math.sqrt(times), 0.0
+        for _ in range(40):
+            found = beyond * sd + ndtri(0.8) * math.sqrt(sd**2 + 2 * found / (times * size))
+        return found
+
+    return (
+        f"With {known['events']:,} events, about 4 of 5 links of {smallest(1):.2g} {unit(network)} are found; weaker "
+        f"links are often missed. Links of {smallest(4):.2g} need about four times as many."
     )
 
 

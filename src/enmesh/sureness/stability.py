@@ -19,6 +19,7 @@ from enmesh.errors import InputError, hazard
 from enmesh.inference.infer import infer
 from enmesh.inference.store import described
 from enmesh.inference.workers import in_order
+from enmesh.model.power import Power, power
 from enmesh.network.network import Network
 from enmesh.options import describe, whole
 from enmesh.sureness.units import Units, frame, units_of
@@ -44,12 +45,15 @@ class Stability(Reported):
         Networks that were asked for, and that were inferred: two for each cut.
     block
         Length of the blocks that were taken or left, in samples; None where whole trials were.
+    power
+        Which links a half could show; None where a score or an estimator was given.
     """
 
     frequency: "pd.DataFrame"
     n: int
     networks: int
     block: int | None
+    power: Power | None = None
 
     def on(self, network: Network) -> Network:
         """Return a network with the share of each link in ``network.edges["stability"]``."""
@@ -115,7 +119,16 @@ def stability(
     how: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress, "store": store}
     given = [(units, seed, i, options) for i in range(n)]
     edges = in_order(half_network, given, description=described(series, score, FORMAT), **how)
-    return Stability(frequency_of(series.names, edges), wanted, n, units.block)
+    known = None if {"score", "estimator", "embedding"} & set(options) else _power_of_half(series, options)
+    return Stability(frequency_of(series.names, edges), wanted, n, units.block, known)
+
+
+def _power_of_half(series: Series, options: Mapping[str, Any]) -> Power | None:
+    try:
+        found = power(series, options.get("level"), max_lag=options.get("max_lag"))
+    except InputError:  # of states and measurements together
+        return None
+    return replace(found, samples=len(series) // 2)
 
 
 def half_network(units: Units, seed: int, i: int, options: Mapping[str, Any]) -> Edges:

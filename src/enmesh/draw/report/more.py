@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from enmesh.draw.answer import NUMBERED, later, missed, spell, weakest
 from enmesh.draw.curves import MOST_TICKS, over_time
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange
@@ -31,6 +32,7 @@ KEY = (
 )
 OFTEN, SELDOM = 0.5, 0.1  # shares of cuts from which a link is solid, and drawn
 MOST_SIDES, FEW_SIDES = 24, 4  # networks beside each other, and so few that each is large
+MANY_HALVES = 100  # networks of halves that make shares fine
 MOST_ROWS = 40  # of a table that lists all links or pairs
 MOST_COLUMNS = 240  # of a picture over time; of more windows every second, third ... is drawn
 
@@ -74,9 +76,14 @@ def network_svg(links: Mapping[Edge, Look], drawing: Layout, label: str, doubtfu
     return f'<svg class="small" {size} role="img" aria-label="{text(label)}">{"".join(parts)}</svg>'
 
 
-def both_ways(names: Sequence[str], links: Mapping[Edge, Look], label: str, doubtful: Collection[Edge] = ()) -> str:
-    """Return a network from left to right and, for a narrow screen, from top to bottom."""
-    drawn = [arrange(short(names, 24), links, tall=tall) for tall in (False, True)]
+def arranged(names: Sequence[str], edges: Iterable[Edge]) -> list[Layout]:
+    """Return the layouts of a network from left to right and from top to bottom."""
+    edges = list(edges)
+    return [arrange(short(names, 24), edges, tall=tall) for tall in (False, True)]
+
+
+def both_ways(links: Mapping[Edge, Look], drawn: list[Layout], label: str, doubtful: Collection[Edge] = ()) -> str:
+    """Return a network in both layouts: from left to right and, for a narrow screen, from top to bottom."""
     wide, tall = (network_svg(links, drawing, label, doubtful) for drawing in drawn)
     return f'<div class="lying">{wide}</div><div class="upright">{tall}</div>'
 
@@ -182,7 +189,7 @@ def regimes_parts(found: Result) -> tuple[dict[str, Any], str, str]:
         "the link changes. Without a change it crosses the dashed lines in at most 5 % of recordings. The p-values "
         f"allow for the search for the time. Error rate of a change point: {found.level:g}."
     )
-    changes = _section("changes", "What changes", how, figure(found.plot) + (table(head, rows) if rows else ""))
+    changes = _section("changing", "What changes", how, figure(found.plot) + (table(head, rows) if rows else ""))
     return networks, changes, said
 
 
@@ -200,9 +207,9 @@ def player(found: Result) -> str:
     if not ever:
         return f'<section id="player"><h2>Over time</h2><p>No link has q ≤ {LEVEL:g} in any window.</p></section>'
     drawn = [pairs[k] for k in ever]
-    picture = both_ways(names, dict.fromkeys(drawn, (1.0, PLAIN)), "Network of one window")
+    picture = both_ways(dict.fromkeys(drawn, (1.0, PLAIN)), arranged(names, drawn), "Network of one window")
     moved = f'<input id="window" type="range" min="0" max="{len(times) - 1}" value="0" aria-label="window">'
-    after = "" if unit in ("samples", "time units") else f" {unit}"
+    after = "" if unit in NUMBERED else f" {unit}"
     bar = (
         '<p class="slider"><button type="button" id="play" aria-label="Play">▶</button>'
         f'{moved}<span>{"sample" if unit == "samples" else "time"} <output id="window-time"></output>{after}</span></p>'
@@ -211,15 +218,25 @@ def player(found: Result) -> str:
         '<figcaption><span class="key"><i class="line thick"></i> width: transfer entropy in the window</span>'
         f'<span class="key"><i class="line pale"></i> faint: q above {LEVEL:g} there</span></figcaption>'
     )
-    said = "".join(f"<li>{text(one)}</li>" for one in window_sentences(found))
     chart = '<div id="window-count"><p class="quiet">links in each window; click one</p></div>'
     inside = f"{bar}<figure>{picture}{chart}{key}</figure>"
     whole = f"<div id=\"window-net\" data-windows='{text(json.dumps(data))}'>{inside}</div>"
-    right = f'<div id="window-words"><h2>Over time</h2><ul class="said">{said}</ul></div>'
     return (
-        f'<section id="player"><div class="stage">{whole}{right}</div></section>'
+        f'<section id="player"><div class="stage">{whole}{_window_answer(found)}</div></section>'
         '<h2 class="of-all">Of the whole recording</h2>'
     )
+
+
+def _window_answer(found: Result) -> str:
+    """Return the answer beside the player: which links come and go, how sure that is, and what to do next."""
+    share = found.on.mean(0)
+    changing = bool(((share > 0) & (share < 1)).any())
+    counted = f"{len(found.starts)} windows of {found.width:,} samples: q ≤ {LEVEL:g}, counting all windows and links"
+    advice = "Find out when the links change, and infer one network for each part." if changing else (
+        "No link comes or goes: use the network of the whole recording."
+    )  # fmt: skip
+    power, command = missed(weakest(found.network, found.width), "In a window of"), "em.regimes(series)" * changing
+    return answer_block(window_sentences(found), counted, [power], advice, command, name="window-words")
 
 
 def window_headline(found: Result) -> str:
@@ -230,20 +247,67 @@ def window_headline(found: Result) -> str:
 
 
 def window_sentences(found: Result) -> list[str]:
-    """Return when the links are there that change most, in words."""
-    times, unit, pairs, _, q_value = over_time(found)
-    names, on = found.network.names, q_value <= LEVEL
+    """Return when, after how long and how strongly the links are there that change most, in words."""
+    times, unit, pairs, te, q_value = over_time(found)
+    names, on, network = found.network.names, q_value <= LEVEL, found.network
+    lags = {(c.source, c.target): c.lag for c in network.candidates}
     share = on.mean(0)
+    sometimes = sorted(np.flatnonzero((share > 0) & (share < 1)), key=lambda k: (abs(share[k] - 0.5), k))[:3]
     said = []
-    for k in sorted(np.flatnonzero((share > 0) & (share < 1)), key=lambda k: (abs(share[k] - 0.5), k))[:3]:
-        there = [times[w] for w in np.flatnonzero(on[:, k])]
-        when = f"from {there[0]:g} to {there[-1]:g} {unit}" if len(there) > 1 else f"at {there[0]:g} {unit}"
-        link = f"{names[pairs[k][0]]} → {names[pairs[k][1]]}"
-        said.append(f"{link} is found in {len(there)} of {len(times)} windows, {when}.")
-    if (share == 1).any():
-        always = [f"{names[i]} → {names[j]}" for k, (i, j) in enumerate(pairs) if share[k] == 1]
-        said.append(f"In every window: {', '.join(always[:4])}{' …' * (len(always) > 4)}.")
+    for k in [*sometimes, *np.flatnonzero(share == 1)[: 5 - len(sometimes)]]:
+        source, target = names[pairs[k][0]], names[pairs[k][1]]
+        there, values = [times[w] for w in np.flatnonzero(on[:, k])], te[on[:, k], k]
+        after = f" after {later(network, lags[source, target])}" if (source, target) in lags else ""
+        if len(there) == len(times):
+            when = "in every window"
+        elif len(there) == 1:
+            when = f"in 1 of {len(times)} windows, around {spell(there[0], unit)}"
+        else:
+            named = unit in NUMBERED
+            ends = (spell(there[0], unit), f"{there[-1]:g}") if named else (f"{there[0]:g}", spell(there[-1], unit))
+            when = f"in {len(there)} of {len(times)} windows, from {' to '.join(ends)}"
+        size = f"{values.min():.2g}" if len(there) == 1 else f"{values.min():.2g} to {values.max():.2g}"
+        said.append(f"{source} drives {target}{after} {when}: {size} nats.")
     return said or ["No link is found in any window."]
+
+
+def answer_block(
+    said: Iterable[str], sure: str = "", notes: Iterable[str] = (), advice: str = "", command: str = "",
+    *, caution: str = "", name: str = "answer", heard: Iterable[str] = (),
+) -> str:  # fmt: skip
+    """Return what stands beside a picture: the answer in words, how sure it is, cautions, and what to do next."""
+    parts = [f'<h2>In words</h2><ul class="said">{items(said)}</ul>']
+    if sure:
+        told = "".join(f"<p>{text(note)}</p>" for note in notes if note)
+        parts.append(f'<h2>How sure</h2><p class="sure"><b>{text(sure)}</b></p>{told}')
+    parts.append(caution)
+    if advice:
+        parts.append(f"<h2>Do this next</h2><p>{text(advice)}</p>{copied(command)}")
+    if listed := items(heard):
+        parts.append(f'<ul class="heard" aria-label="All links, strongest first">{listed}</ul>')
+    return f'<div id="{name}" class="answer" role="region" aria-label="The answer">{"".join(parts)}</div>'
+
+
+def items(shown: Iterable[str]) -> str:
+    """Return the items of a list."""
+    return "".join(f"<li>{text(one)}</li>" for one in shown)
+
+
+def copied(command: str) -> str:
+    """Return a command with a button that copies it."""
+    button = '<button type="button" class="copies">Copy</button>'
+    return f'<p class="command"><code>{text(command)}</code>{button}</p>' if command else ""
+
+
+def small_page(
+    body: str, about: str, headline: str, rows: Any, title: str, notes: str, **parts: Any
+) -> str:  # fmt: skip
+    """Return a page without a network that can be explored: ``rows`` is the table that it saves as CSV."""
+    return Template(asset("shell.html")).substitute(
+        title=text(f"{title}: {about}: {headline}" if title else f"{about}: {headline}"), about=text(about),
+        headline=text(headline), notes=own_notes(notes), body=Template(asset(body)).substitute(parts),
+        rows=_rows_of(rows), script=asset("copy.js") + asset("small.js"), style=asset("page.css"),
+    )  # fmt: skip
 
 
 def group_section(found: Result) -> str:
@@ -266,18 +330,10 @@ def group_section(found: Result) -> str:
 
 def comparison_page(found: Result, *, title: str = "", notes: str = "") -> str:
     """Return the page of a comparison: what grew, what fell, every pair, and how it was tested."""
-    parts = comparison_parts(found)
-    return Template(asset("comparison.html")).substitute(
-        parts,
-        title=text(f"{title}: " if title else ""),
-        notes=own_notes(notes),
-        level=f"{LEVEL:g}",
-        exchanged=text(found.exchanged),
-        stage=_compared(found),
-        script=asset("small.js"),
-        rows=_rows_of(found.links),
-        style=asset("page.css"),
-    )
+    parts = comparison_parts(found) | {"level": f"{LEVEL:g}", "exchanged": text(found.exchanged)}
+    headline, stage = parts.pop("headline"), _compared(found)
+    about = "what grew and what fell"
+    return small_page("comparison.html", about, headline, found.links, title, notes, stage=stage, **parts)
 
 
 def _rows_of(frame: Any) -> str:
@@ -291,24 +347,23 @@ def _compared(found: Result) -> str:
     """Return both networks in one layout with a divider, side by side, and the difference; nothing without networks."""
     if not found.networks:
         return ""
-    names, labels = list(found.difference.columns), found.labels
+    names, labels = list(found.difference.columns), [text(label) for label in found.labels]
     looks, changed = _looks(found), _changes(found)
-    drawing = arrange(short(names, 24), {edge for one in [*looks.values(), changed[0]] for edge in one})
-    first, second = (network_svg(links, drawing, name) for name, links in looks.items())
-    difference = network_svg(*changed[:1], drawing, "Difference", doubtful=changed[1])
-    lines = "".join(f"<li>{text(line)}</li>" for line in change_sentences(found))
+    drawn = arranged(names, {edge for one in [*looks.values(), changed[0]] for edge in one})
+    first, second = (both_ways(links, drawn, name) for name, links in looks.items())
+    difference = both_ways(changed[0], drawn, "Difference", changed[1])
     tabs = "".join(
         f'<button type="button" role="tab" data-tab="{name}" aria-selected="{chosen}">{word}</button>'
         for name, word, chosen in TABS
     )
     divided = (
-        f'<div class="layers"><b>{text(labels[0])}</b><b>{text(labels[1])}</b><div class="below">{second}</div>'
+        f'<div class="layers"><b>{labels[0]}</b><b>{labels[1]}</b><div class="below">{second}</div>'
         f'<div class="above">{first}</div></div>'
-        f'<p class="slider"><span>{text(labels[0])}</span><input id="cut" type="range" min="0" max="100" value="50" '
-        f'aria-label="divider"><span>{text(labels[1])}</span></p>'
+        f'<p class="slider"><span>{labels[0]}</span><input id="cut" type="range" min="0" max="100" value="50" '
+        f'aria-label="divider"><span>{labels[1]}</span></p>'
     )
     two = "".join(
-        f"<figure><figcaption>{text(name)}</figcaption>{svg}</figure>" for name, svg in zip(labels, (first, second))
+        f"<figure><figcaption>{name}</figcaption>{svg}</figure>" for name, svg in zip(labels, (first, second))
     )
     left = (
         f'<div><div class="tabs" role="tablist">{tabs}</div>'
@@ -316,19 +371,25 @@ def _compared(found: Result) -> str:
         f'<div id="sides" role="tabpanel" aria-label="Side by side" hidden><div class="sides">{two}</div></div>'
         f'<div id="changes" role="tabpanel" aria-label="Difference" hidden>{difference}</div>{KEY}</div>'
     )
-    said = f'<h2>In words</h2><ul class="said">{lines}</ul>{_how_sure(found)}'
-    return f'<div class="stage">{left}<div id="answer">{said}</div></div>'
+    return f'<div class="stage">{left}{_comparison_answer(found)}</div>'
 
 
-def _how_sure(found: Result) -> str:
-    """Return how many pairs differ surely, how that was tested, and what to do next."""
+def _comparison_answer(found: Result) -> str:
+    """Return how many pairs differ surely, how that was tested, which changes would be missed, and what to do next."""
     q_value = found.links.q_value
     count, near = int((q_value <= LEVEL).sum()), int((q_value <= 2 * LEVEL).sum())
     doubtful = f", {near - count} more with q up to {2 * LEVEL:g}" if near > count else ""
-    return (
-        f'<h2>How sure</h2><p class="sure"><b>{count} of {len(q_value)} pairs: q ≤ {LEVEL:g}{doubtful}</b></p>'
-        f"<p>How: {text(found.exchanged)}.</p>"
-    )
+    sure = f"{count} of {len(q_value)} pairs: q ≤ {LEVEL:g}{doubtful}"
+    known = [(name, power) for name, net in zip(found.labels, found.networks) if (power := weakest(net))]
+    sizes = "; ".join(f"{name}: {power.samples:,} samples, {power.smallest:.2g} nats" for name, power in known)
+    weaker = f"Links below these sizes are often missed, and so are smaller changes. {sizes}." if known else ""
+    if count:
+        advice, command = "Compare further recordings of both sides, to see whether the changes are general.", (
+            "em.compare([first, ...], [second, ...])" if "subjects" not in found.exchanged else "")  # fmt: skip
+    else:
+        advice, command = "Exchange labels more often: then p-values can be smaller. Or record more.", (
+            "em.compare(first, second, n_permutations=9999)")  # fmt: skip
+    return answer_block(change_sentences(found), sure, [f"How: {found.exchanged}.", weaker], advice, command)
 
 
 def change_sentences(found: Result) -> list[str]:
@@ -387,40 +448,40 @@ def _changes(found: Result) -> tuple[dict[Edge, Look], set[Edge]]:
 
 def stability_page(found: Result, *, title: str = "", notes: str = "") -> str:
     """Return the page of a stability: the links that are found again, every pair, and how it was done."""
-    names, shares = list(found.frequency.columns), found.frequency.to_numpy(float)
-    ends = sorted(edges_of(np.nan_to_num(shares) > 0), key=lambda edge: (-shares[edge], edge))
-    drawn = [edge for edge in ends if shares[edge] >= SELDOM]
-    looks: dict[Edge, Look] = {edge: (shares[edge], PLAIN) for edge in drawn}
-    seldom = {edge for edge in drawn if shares[edge] < OFTEN}
-    picture = both_ways(names, looks, "Links found again", doubtful=seldom)
-    often = [edge for edge in ends if shares[edge] >= OFTEN]
-    rows = [[f"{names[i]} → {names[j]}", percent(shares[i, j])] for i, j in ends]
-    said = [f"{names[i]} → {names[j]} is found again in {percent(shares[i, j])} of the cuts." for i, j in ends[:3]]
-    untested = np.full(shares.shape, np.nan)
     import pandas as pd
 
-    flat_ = pd.DataFrame(
-        [(names[i], names[j], float(shares[i, j])) for i, j in ends], columns=["source", "target", "share"]
-    )
+    names, shares = list(found.frequency.columns), found.frequency.to_numpy(float)
+    ends = sorted(edges_of(np.nan_to_num(shares) > 0), key=lambda edge: (-shares[edge], edge))
+    looks: dict[Edge, Look] = {edge: (shares[edge], PLAIN) for edge in ends if shares[edge] >= SELDOM}
+    seldom = {edge for edge in looks if shares[edge] < OFTEN}
+    often = [edge for edge in ends if shares[edge] >= OFTEN]
+    rows = [(names[i], names[j], float(shares[i, j])) for i, j in ends]
+    said = [f"{source} → {target} is found again in {percent(share)} of the cuts." for source, target, share in rows]
+    sure = f"{len(often)} solid, {len(ends) - len(often)} doubtful"
+    told = ["If the recording is long enough, a true link is found in both halves of nearly every cut. A false link is "
+            "seldom found twice.", missed(found.power, "In a half of")]  # fmt: skip
+    advice = "See the links of the whole recording, each with its stability."
+    if found.networks < MANY_HALVES:
+        advice = f"{found.networks} networks are few: make {MANY_HALVES}, and show the links of the whole recording."
+    command = f"em.infer(series, bootstrap={max(found.networks, MANY_HALVES)})"
     units = "whole trials" if found.block is None else f"blocks of {found.block} samples"
-    return Template(asset("stability.html")).substitute(
-        title=text(f"{title}: " if title else ""),
-        headline=f"{len(often)} of {len(names) * (len(names) - 1)} possible links are found again in most cuts.",
-        notes=own_notes(notes),
-        picture=picture,
-        said="".join(f"<li>{text(one)}</li>" for one in said or ["No link is found again in any cut."]),
-        sure=f"{len(often)} solid, {len(ends) - len(often)} doubtful",
-        seldom=percent(SELDOM),
-        often=percent(OFTEN),
-        heat=heat_map(found.frequency, untested, lambda share: f"{percent(share)} of cuts", top=1.0),
-        table=table(("link", "cuts with it in both halves"), rows) if rows else "",
-        how=text(
-            f"{found.networks} networks were inferred, two for each cut of the recording into halves made of {units}."
-        ),
-        rows=_rows_of(flat_),
-        script=asset("small.js"),
-        style=asset("page.css"),
-    )
+    listed = [[f"{source} → {target}", percent(share)] for source, target, share in rows]
+    return small_page(
+        "stability.html", "would each link be found again?",
+        f"{len(often)} of {len(names) * (len(names) - 1)} possible links are found again in most cuts.",
+        pd.DataFrame(rows, columns=["source", "target", "share"]), title, notes,
+        picture=both_ways(looks, arranged(names, looks), "Links found again", seldom),
+        answer=answer_block(said[:3] or ["No link is found again in any cut."], sure, told, advice, command),
+        seldom=percent(SELDOM), often=percent(OFTEN), heat=stability_map(found),
+        table=table(("link", "cuts with it in both halves"), listed) if rows else "",
+        how=f"{found.networks} networks were inferred, two for each cut of the recording into halves made of {units}.",
+    )  # fmt: skip
+
+
+def stability_map(found: Result) -> str:
+    """Return the shares of a stability as a heat map."""
+    untested = np.full(found.frequency.shape, np.nan)
+    return heat_map(found.frequency, untested, lambda share: f"{percent(share)} of cuts", top=1.0)
 
 
 def comparison_parts(found: Result) -> dict[str, str]:

@@ -93,9 +93,7 @@ def interval(found: Result) -> str:
 def stability(found: Result) -> str:
     """Return the shares as a heat map."""
     title = "Stability: share of cuts into halves in which both show the link, row drives column"
-    untested = np.full(found.frequency.shape, np.nan)
-    picture = more.heat_map(found.frequency, untested, lambda share: f"{more.percent(share)} of cuts", top=1.0)
-    return face(f"{title} ({found.networks} networks)", picture)
+    return face(f"{title} ({found.networks} networks)", more.stability_map(found))
 
 
 def comparison(found: Result) -> str:

@@ -48,7 +48,7 @@ from enmesh.late import lazy_import
 from enmesh.options import plain
 
 PICTURE = ("base.js", "panel.js", "ways.js", "graph.js", "view.js", "export.js")
-SCRIPTS = (*PICTURE, "table.js", "timegraph.js", "charts.js", "outlook.js", "paper.js", "start.js")
+SCRIPTS = (*PICTURE, "table.js", "timegraph.js", "charts.js", "outlook.js", "copy.js", "paper.js", "start.js")
 # How the page calls what a result knows of its origin; other keys are shown as they are.
 KNOWN = {
     "file": "file", "date": "date", "command": "command", "data": "digest of the data", "nodes": "nodes",
@@ -185,7 +185,7 @@ def _parts(network: Network) -> dict[str, Any]:
         "standing": text(words.standing(network)),
         "choices": table(("Choice", "Value", "Reason"), chosen) if chosen else ALL_GIVEN,
         "paragraph": text(words.paragraph(network)),
-        "works": _items(words.references(network)),
+        "works": more.items(words.references(network)),
         "caption": text(words.caption(network)),
         "provenance": _terms((KNOWN.get(key, key), value) for key, value in origin.items()),
         "options": text(json.dumps(network.options, indent=2, ensure_ascii=False, default=str)),
@@ -194,29 +194,17 @@ def _parts(network: Network) -> dict[str, Any]:
 
 def answer_section(network: Network, steps: list[cautions.Step]) -> str:
     """Return the answer beside the network: in words, how sure, what to do; and all links as a list to listen to."""
-    sure, said = answer.surety(network), _items(answer.sentences(network))
-    advice, command = answer.following(network)
+    sure, found = answer.surety(network), bool(len(network) or network.removed)
     told = f"About 1 in {round(1 / LEVEL)} solid links is expected to be false." if sure.solid else ""
-    parts = [f"<h2>In words</h2><ul class=said>{said}</ul>"]
-    if len(network) or sure.left_out:
-        more_ = "".join(f"<p>{text(part)}</p>" for part in (told, *answer.certainty(network)) if part)
-        parts.append(f"<h2>How sure</h2><p class=sure><b>{text(sure)}</b></p>{more_}")
+    caution = ""
     if steps:
         count = f"{len(steps)} caution{'s' * (len(steps) > 1)}"
         kinds = text(first_few(list(dict.fromkeys(step.kind for step in steps)), 4))
-        parts.append(f'<p class="caution"><a href="#warnings">{count}</a>: {kinds}.</p>')
-    if advice:
-        parts.append(f"<h2>Do this next</h2><p>{text(advice)}</p>{_command(command)}")
-    heard = _items(answer.heard(network))
-    listed = f'<ul class="heard" aria-label="All links, strongest first">{heard}</ul>' if heard else ""
-    return f'<div id="answer" role="region" aria-label="The answer">{"".join(parts)}{listed}</div>'
-
-
-def _command(command: str) -> str:
-    """Return a command with a button that copies it."""
-    if not command:
-        return ""
-    return f'<p class="command"><code>{text(command)}</code><button type="button" class="copies">Copy</button></p>'
+        caution = f'<p class="caution"><a href="#warnings">{count}</a>: {kinds}.</p>'
+    return more.answer_block(
+        answer.sentences(network), str(sure) * found, (told, *answer.certainty(network)) * found,
+        *answer.following(network), caution=caution, heard=answer.heard(network),
+    )  # fmt: skip
 
 
 def _plan(network: Network, steps: list[cautions.Step]) -> str:
@@ -228,7 +216,7 @@ def _plan(network: Network, steps: list[cautions.Step]) -> str:
         if step.removes is not None:
             left = len(steps) - step.removes
             gone = f"<p>Before: {len(steps)} cautions. After: {left}, as far as the data alone can tell.</p>"
-        items.append(f"<li>{advice}{text(step.message.replace('->', '→'))}{_command(step.command)}{gone}</li>")
+        items.append(f"<li>{advice}{text(step.message.replace('->', '→'))}{more.copied(step.command)}{gone}</li>")
     title = f"{len(steps)} cautions" if len(steps) > 1 else "One caution"
     return f'<section id="warnings" class="note"><h2>{title}</h2><ol>{"".join(items)}</ol></section>' if items else ""
 
@@ -236,8 +224,10 @@ def _plan(network: Network, steps: list[cautions.Step]) -> str:
 def several(networks: Mapping[str, Network], sections: str = "", *, title: str = "", notes: str = "") -> str:
     """Return one page of several networks: side by side, every link in all of them, and the whole page of each.
 
-    ``sections`` come before the networks.
+    ``sections`` come after the networks.
     """
+    import pandas as pd
+
     shown = {name: network.with_evidence() for name, network in networks.items()}
     names = list(dict.fromkeys(name for network in shown.values() for name in network.names))
     place = {name: i for i, name in enumerate(names)}
@@ -251,10 +241,8 @@ def several(networks: Mapping[str, Network], sections: str = "", *, title: str =
         name: {edge: (float(np.nan_to_num(value)) / top, more.PLAIN) for edge, value in own.items()}
         for name, own in te.items()
     }
-    rows = [
-        [f"{names[i]} → {names[j]}", *(own.get((i, j), math.nan) for own in te.values())]
-        for i, j in sorted(often, key=lambda edge: (-often[edge], edge))
-    ]
+    order = sorted(often, key=lambda edge: (-often[edge], edge))
+    rows = [[names[i], names[j], *(own.get((i, j), math.nan) for own in te.values())] for i, j in order]
     pages = {name: page(network, title=name) for name, network in shown.items()}
     frames = "".join(
         f'<details class="whole"><summary>{text(name)}: {text(words.headline(network))}</summary>'
@@ -262,16 +250,29 @@ def several(networks: Mapping[str, Network], sections: str = "", *, title: str =
         f'srcdoc="{text(pages[name])}"></iframe></details>'
         for name, network in shown.items()
     )
-    html = Template(asset("several.html")).substitute(
-        title=text(title or "Networks"),
-        headline=text(title or f"{len(networks)} networks of {len(names)} nodes"),
-        notes=more.own_notes(notes) + sections,
-        sides=more.side_by_side(names, looks),
-        table=table(("link", *networks), rows),
-        frames=frames,
-        style=asset("page.css"),
-    )
+    html = more.small_page(
+        "several.html", "who drives whom", title or f"{len(networks)} networks of {len(names)} nodes",
+        pd.DataFrame(rows, columns=["source", "target", *networks]), "", notes, sections=sections, frames=frames,
+        sides=more.side_by_side(names, looks), answer=_answer_of_several(shown),
+        table=table(("link", *networks), [[f"{source} → {target}", *values] for source, target, *values in rows]),
+    )  # fmt: skip
     return sealed(html, pages.values())
+
+
+def _answer_of_several(networks: Mapping[str, Network]) -> str:
+    """Return which links all networks have and which only some, and how sure those of each are."""
+    links = Counter(link for network in networks.values() for link in network)
+    count = len(networks)
+    said = [
+        f"In {'all' if all_ else 'some'} networks: {first_few([f'{s} → {t}' for s, t in found], 4)}."
+        for all_ in (True, False)
+        if (found := [link for link, times in links.most_common() if (times == count) == all_])
+    ]
+    sure = [f"{name}: {answer.surety(network)}" for name, network in list(networks.items())[:4]]
+    more_ = f"; and {count - 4} more" if count > 4 else ""
+    power = [f"{name}: {told}" for name, network in list(networks.items())[:2] if (told := answer.reach(network))]
+    advice = "Open a network below for its evidence, cautions and next step."
+    return more.answer_block(said or ["No network has a link."], "; ".join(sure) + more_, power, advice)
 
 
 def inline(network: Network) -> str:
@@ -332,10 +333,6 @@ def _events(network: Network) -> str:
 def _terms(rows: Iterable[tuple[str, Any]]) -> str:
     shown = ((name, ", ".join(map(str, v)) if isinstance(v, (list, tuple)) else v) for name, v in rows)
     return "".join(f"<div><dt>{text(name)}</dt><dd>{text(v)}</dd></div>" for name, v in shown if v not in (None, ""))
-
-
-def _items(items: Iterable[str]) -> str:
-    return "".join(f"<li>{text(item)}</li>" for item in items)
 
 
 def contents(network: Network, *, whole: bool = True, places: Places | None = None) -> dict[str, Any]:

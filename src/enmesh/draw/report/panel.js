@@ -88,12 +88,12 @@ function pictures(link) {
 function roomOf(id, most) { return Math.min(most, Math.max(byId(id).clientWidth, 240) || most); }
 
 // An empty chart with round ticks; returns it with the functions that place values.
-function chart(label, [left, right], [low, high], width = 340, height = 150) {
+function chart(label, [left, right], [low, high], width = 340, height = 150, most = 6) {
   const edge = { left: 44, right: 8, top: 6, bottom: 20 };
   const x = (value) => edge.left + (value - left) / (right - left || 1) * (width - edge.left - edge.right);
   const y = (value) => height - edge.bottom - (value - low) / (high - low || 1) * (height - edge.top - edge.bottom);
   const box = make('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label });
-  for (const value of ticks(low, high, 6)) box.append(make('line', { class: 'rule', x1: edge.left, x2: width - edge.right, y1: y(value), y2: y(value) }), make('text', { class: 'tick', x: edge.left - 5, y: y(value) + 3.5, 'text-anchor': 'end' }, number(value)));
+  for (const value of ticks(low, high, most)) box.append(make('line', { class: 'rule', x1: edge.left, x2: width - edge.right, y1: y(value), y2: y(value) }), make('text', { class: 'tick', x: edge.left - 5, y: y(value) + 3.5, 'text-anchor': 'end' }, number(value)));
   for (const value of ticks(left, right, 6)) box.append(make('text', { class: 'tick', x: x(value), y: height - 5, 'text-anchor': 'middle' }, number(value)));
   box.append(make('line', { class: 'axis', x1: edge.left, x2: width - edge.right, y1: height - edge.bottom, y2: height - edge.bottom }));
   return { box, x, y };

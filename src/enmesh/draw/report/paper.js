@@ -12,17 +12,6 @@ function startPaper() {
   }
   sheet.querySelector('[data-copy]').addEventListener('click', () => copied(byId('caption').textContent, byId('caption'), said));
   byId('save-bib').addEventListener('click', () => { save('references.bib', 'application/x-bibtex', data.bib); });
-  for (const button of document.querySelectorAll('.copies')) button.addEventListener('click', () => copied(button.previousElementSibling.textContent, button.previousElementSibling, button));
-}
-
-async function copied(text, element, say) {
-  try {
-    await navigator.clipboard.writeText(text);
-    say.textContent = 'Copied';
-  } catch {
-    getSelection().selectAllChildren(element);
-    say.textContent = 'Selected';
-  }
 }
 
 const PAPERS = {

@@ -17,8 +17,8 @@ if (cut) {
   cut.addEventListener('input', show);
   layers.addEventListener('pointermove', (event) => {
     if (!event.buttons) return;
-    const box = layers.getBoundingClientRect();
-    cut.value = Math.round(100 * (event.clientX - box.left) / box.width);
+    const box = layers.getBoundingClientRect(), narrow = matchMedia('(max-width: 640px)').matches;
+    cut.value = Math.round(100 * (narrow ? (event.clientY - box.top) / box.height : (event.clientX - box.left) / box.width));
     show();
   });
   show();

@@ -41,7 +41,7 @@ function startWindows() {
 
 // How many links each window has; a click goes there.
 function windowBars(times, counts, go) {
-  const most = Math.max(...counts, 1), room_ = roomOf('window-count', 760), half = (times.at(-1) - times[0]) / (2 * Math.max(times.length - 1, 1)), { box, x, y } = chart('Number of links in each window', [times[0] - half, times.at(-1) + half], [0, most], room_, 120), wide = Math.max(1.5, 0.8 * (room_ - 52) / times.length);
+  const most = Math.max(...counts, 1), room_ = roomOf('window-count', 760), half = (times.at(-1) - times[0]) / (2 * Math.max(times.length - 1, 1)), { box, x, y } = chart('Number of links in each window', [times[0] - half, times.at(-1) + half], [0, most], room_, 120, Math.min(most, 6)), wide = Math.max(1.5, 0.8 * (room_ - 52) / times.length);
   const marks = counts.map((count, k) => {
     const bar = make('rect', { class: 'bin', x: x(times[k]) - wide / 2, y: y(count), width: wide, height: y(0) - y(count) }, make('title', {}, `${number(times[k], 5)}: ${count}`));
     bar.addEventListener('click', () => go(k));
