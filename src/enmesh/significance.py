@@ -192,13 +192,6 @@ def warn_of_many_lags(lags: int, samples: int) -> None:
         )
 
 
-def best_lag(transfers: Transfers, source: int, target: int, given: Sequence[int], sampling: Sampling) -> Significance:
-    """Test a source at the best of the lags up to ``blocks.searched``; each surrogate takes its own best lag."""
-    _, y, z = transfers.variables([], target, given)
-    found = every_lag(transfers, source, target, given, sampling)
-    return best_of(transfers, source, y, z, *found)
-
-
 def best_of(
     transfers: Transfers, source: int, y: Lagged, z: Sequence[Lagged], values: np.ndarray, null: np.ndarray
 ) -> Significance:
@@ -334,7 +327,8 @@ def significance(
         pasts = Lags.of(pasts, series.names, searched=whole("max_lag", max_lag, 1))
     transfers = Transfers(series, method if sampling.count else method.plug_in, pasts)
     if max_lag is not None:
-        return best_lag(transfers, sources[0], end, rest, sampling)
+        _, y, z = transfers.variables([], end, rest)
+        return best_of(transfers, sources[0], y, z, *every_lag(transfers, sources[0], end, rest, sampling))
     if not sampling.count:
         return by_formula(transfers, sources, end, rest)
     return run(by_surrogates(transfers, sources, end, rest, sampling))

@@ -151,14 +151,12 @@ def checked_pasts(pasts: Any) -> Pasts:
     return pasts
 
 
-def _pair(ends: Any) -> tuple[Any, ...]:
-    return ends if isinstance(ends, tuple) else (ends,)
-
-
 def _checked_lags(lags: Any) -> Iterable[tuple[str, str, tuple[int, ...]]]:
     if not isinstance(lags, Iterable) or hasattr(lags, "ndim"):
         raise InputError(f"{lags!r} holds no lags; give {{(source, target): (lag, ...)}}")
-    entries = [(*_pair(pair), found) for pair, found in lags.items()] if isinstance(lags, Mapping) else lags
+    entries: Any = lags
+    if isinstance(lags, Mapping):
+        entries = [(*(pair if isinstance(pair, tuple) else (pair,)), found) for pair, found in lags.items()]
     for entry in entries:
         if not isinstance(entry, tuple | list) or len(entry) != 3:
             raise InputError(f"{entry!r} is not a past; give {{(source, target): (lag, ...)}}")

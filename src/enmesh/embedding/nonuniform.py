@@ -73,6 +73,7 @@ class NonUniform(EmbeddingMethod):
     cli_name = "nonuniform"
     cli_options = ("max_lag",)
     summary = "lags of own past and of every source, found together; tested as they were found"
+    phrase = "a non-uniform embedding (Faes et al. 2011) with lags up to {max_lag}"
     references = (
         "Faes, L., Nollo, G. and Porta, A. (2011). Information-Based Detection of Nonlinear Granger Causality in "
         "Multivariate Processes via a Nonuniform Embedding Technique. Physical Review E 83, 051112.",
@@ -105,10 +106,6 @@ class NonUniform(EmbeddingMethod):
         if self.n_surrogates is not None:
             return self.n_surrogates
         return 0 if self.estimator.analytic else usual_surrogates(self.alpha)
-
-    def sentence(self) -> str:
-        """Name the procedure."""
-        return f"a non-uniform embedding (Faes et al. 2011) with lags up to {self.max_lag}"
 
     def choose(self, series: Series) -> Lags:
         """Return the lags of every pair."""
@@ -259,14 +256,11 @@ class TestedSelection:
 
 
 def _stands_out(values: np.ndarray) -> float:
-    """Return the value from which on a candidate stands out among all of a target's candidates."""
-    return -np.inf if len(values) < MANY_CANDIDATES else outlier_threshold(values, STANDS_OUT)
-
-
-def outlier_threshold(values: np.ndarray, deviations: float) -> float:
-    """Return the value that lies so many standard deviations, of most values, above the one in the middle."""
+    """Return the value from which on a candidate stands out: so many standard deviations, of most, over the middle."""
+    if len(values) < MANY_CANDIDATES:
+        return -np.inf
     middle = np.median(values)
-    return float(middle + deviations * 1.4826 * np.median(np.abs(values - middle)))
+    return float(middle + STANDS_OUT * 1.4826 * np.median(np.abs(values - middle)))
 
 
 def _leaders(values: dict[Lagged, float]) -> dict[int, Lagged]:

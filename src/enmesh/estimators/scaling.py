@@ -1,7 +1,5 @@
 """How columns are put on one scale, and how equal values are told apart."""
 
-from functools import lru_cache
-
 import numpy as np
 
 CLEARLY = 1.1  # times more that ranks must miss of a variable's next values for z-scores to be taken
@@ -21,24 +19,11 @@ def standard_scores(column: np.ndarray) -> np.ndarray:
 
 
 def normal_scores(column: np.ndarray) -> np.ndarray:
-    """Replace values by the normal quantiles of their (mean) ranks."""
+    """Replace values by the normal quantiles of their ranks; equal values share their mean rank."""
     from scipy.special import ndtri
 
-    scores, order = np.empty(len(column)), column.argsort()
-    ordered = column[order]
-    if (ordered[1:] == ordered[:-1]).any():  # equal values share their mean rank
-        _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
-        return ndtri(((np.cumsum(counts) - (counts - 1) / 2)[place] - 0.5) / len(column))
-    scores[order] = _normal_quantiles(len(column))
-    return scores
-
-
-@lru_cache(maxsize=8)
-def _normal_quantiles(n: int) -> np.ndarray:
-    """Return the normal quantiles of n ranks; columns of one recording share them."""
-    from scipy.special import ndtri
-
-    return ndtri((np.arange(1, n + 1) - 0.5) / n)
+    _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+    return ndtri((np.cumsum(counts) - (counts - 1) / 2 - 0.5) / len(column))[place]
 
 
 def tie_noise(amplitude: float, index: int, shape: int | tuple[int, ...]) -> np.ndarray:

@@ -6,7 +6,7 @@ results: families share tests, and each is computed once. Answers depend on data
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from math import inf
@@ -21,6 +21,7 @@ from enmesh.estimators import Estimator
 from enmesh.events.events import Events
 from enmesh.measures import Transfers, parent_indices
 from enmesh.methods import Method, resolve
+from enmesh.search.base import Bounds
 from enmesh.significance import Significance, by_formula
 from enmesh.tasks import Task, ready, run
 
@@ -145,7 +146,7 @@ class Scorer(ABC, Generic[AnyScore]):
         """Return the scorer of a target's tests: this one, unless every target has its own."""
         return self
 
-    def bounds(self, candidates: Sequence[Parents]) -> "FitBounds | None":
+    def bounds(self, candidates: Sequence[Parents]) -> Bounds | None:
         """Return upper bounds of the score with the given candidates per target, or None if none are known."""
         return None
 
@@ -171,9 +172,9 @@ class PenalisedScorer(Scorer[AnyScore]):
         """Return fit minus penalty."""
         return self.fit(target, parents) - self.penalty(target, parents)
 
-    def bounds(self, candidates: Sequence[Parents]) -> "FitBounds | None":
+    def bounds(self, candidates: Sequence[Parents]) -> Bounds | None:
         """Return bounds from fit and penalty: no superset has a smaller penalty, no subset a better fit."""
-        return FitBounds(partial(self._ceiling, candidates), self.penalty)
+        return Bounds(partial(self._ceiling, candidates), self.penalty)
 
     def _ceiling(self, candidates: Sequence[Parents], target: int) -> float:
         """Return the fit of all candidates of a target together; infinite if they are too many."""
@@ -183,13 +184,6 @@ class PenalisedScorer(Scorer[AnyScore]):
             return inf
         with collected_hazards(show=False):
             return self.fit(target, sources)
-
-
-class FitBounds(NamedTuple):
-    """Upper bounds of score = fit - penalty, where both grow with the set of parents (`search.base.Bounds`)."""
-
-    ceiling: Callable[[int], float]
-    penalty: Callable[[int, Parents], float]
 
 
 class GraphScore:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, inf, isfinite, nan
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,14 +32,14 @@ KOLLER = (
 )
 
 
-class Bounds(Protocol):
-    """What a score says before it is computed: ``score = fit - penalty``, both of which grow with the parent set."""
+class Bounds(NamedTuple):
+    """What is known of a score before it is computed: ``score = fit - penalty``, which both grow with the parent set.
 
-    def ceiling(self, target: int) -> float:
-        """Return the fit of all candidates together, the largest fit of any parent set."""
+    ``ceiling(target)`` is the fit of all candidates together, the largest of any parent set.
+    """
 
-    def penalty(self, target: int, parents: tuple[int, ...]) -> float:
-        """Return the penalty of a parent set."""
+    ceiling: Callable[[int], float]
+    penalty: Callable[[int, tuple[int, ...]], float]
 
 
 @dataclass(frozen=True, kw_only=True)

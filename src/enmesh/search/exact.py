@@ -77,7 +77,9 @@ class Exact(Search):
                 break
             # By its ceiling alone something in it was the best; the graph is, once nothing in it is.
             memo.ask(enumerate(parents))
-            table = [_with_scores(memo, node, choices) for node, choices in enumerate(table)]
+            for node, choices in enumerate(table):
+                known = (c._replace(score=memo.scores.get((node, c.parents), c.score)) for c in choices)
+                table[node] = sorted(known, key=lambda choice: choice.rank)
         table = [[c for c in choices if (node, c.parents) in memo.scores] for node, choices in enumerate(table)]
         parents = settle_ties(table, parents)
         score = fsum(memo.local(parents))
@@ -169,12 +171,6 @@ class Solver:
         assert picked is not None, f"no choices of nodes {part.nodes} fit the order {order}"
         chosen = {node: choices[j] for node, choices, j in zip(part.nodes, part.choices, picked)}
         return chosen, max(bound, part.score(picked))
-
-
-def _with_scores(memo: Memo, node: int, choices: Sequence[Choice]) -> list[Choice]:
-    """Return the choices of a node with their scores, ceilings where those are not known, best first."""
-    known = [c._replace(score=memo.scores.get((node, c.parents), c.score)) for c in choices]
-    return sorted(known, key=lambda choice: choice.rank)
 
 
 def settle_ties(table: Sequence[Sequence[Choice]], parents: Parents) -> Parents:

@@ -7,7 +7,7 @@ ceilings of them are not (`Problem.ceilings`), all candidates together are evalu
 whose ceilings reach above that.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import inf
 from typing import NamedTuple
@@ -81,11 +81,6 @@ class Growth:
                 if all(rest in self.best for rest in subsets) and not self._closed(added, floor):
                     yield added
 
-    @property
-    def everyone(self) -> tuple[int, tuple[int, ...]]:
-        """The family of all candidates."""
-        return self.target, self.full(self.extras)
-
     def take(self, memo: Memo, open_: Mapping[Family, float]) -> None:
         """Enter the scores of the front, of open sets what they are at most; a set with neither is dominated."""
         for added in self.front:
@@ -97,18 +92,15 @@ class Growth:
                 self.choices.append(Choice(most, family[1]))
 
 
-def generate(
-    memo: Memo, problem: Problem, floors: Sequence[float] | None = None, targets: Iterable[int] | None = None
-) -> list[list[Choice]]:
-    """Return for each node, or each of ``targets``, its parent sets that no subset dominates, best first.
+def generate(memo: Memo, problem: Problem, floors: Sequence[float] | None = None) -> list[list[Choice]]:
+    """Return for each node its parent sets that no subset dominates, best first.
 
     Sets that score below ``floors[target]`` may be missing; without floors, sets that are not the node's best
     may be, where the problem has bounds or ceilings. With floors, sets that have a ceiling are left open: their scores
     are not in the memory, and the choices have the ceilings in place of them. One call to ``evaluate`` serves a whole
     level of all nodes.
     """
-    nodes = range(problem.n_nodes) if targets is None else targets
-    growths = [Growth(problem, target, None if floors is None else floors[target]) for target in nodes]
+    growths = [Growth(problem, i, None if floors is None else floors[i]) for i in range(problem.n_nodes)]
     reached = _reached(memo, problem, growths)
     open_: dict[Family, float] = {}
     size = 0
@@ -136,7 +128,7 @@ def _reached(memo: Memo, problem: Problem, growths: Sequence[Growth]) -> dict[in
     """Return what all candidates of a node score together, where scores have ceilings and sets are more than few."""
     if problem.ceilings is None:
         return {}
-    many = [growth.everyone for growth in growths if FEW < len(growth.extras) <= growth.room]
+    many = [(g.target, g.full(g.extras)) for g in growths if FEW < len(g.extras) <= g.room]
     many = [family for family, most in zip(many, problem.ceilings(many)) if most < inf]
     memo.ask(many)
     return {target: memo[target, parents] for target, parents in many}
