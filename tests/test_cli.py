@@ -500,7 +500,7 @@ def test_demo_finds_its_network(run, folder, monkeypatch, surrogates):
     code, out, _ = run("demo")
     assert code == 0
     assert "missed: none, false: none" in out
-    assert "networks without feedback" in out
+    assert "all networks of the tested links, without feedback" in out
     assert "(proven)" in out
     assert {path.name for path in Path("demo-results").iterdir()} == RESULTS
     assert str(folder / "demo-results" / "report.html") in out

@@ -120,18 +120,18 @@ LINK = {
     **argument("target", str, "Target node."),
     **group("Options", given=(WORDS, "C,..", "Nodes to condition on.")),
 }
-A_GRAPH = "The graph: a>b means that a drives b; a name alone is a node without links."
+A_GRAPH = "The graph. a>b means that a drives b. A name alone is a node without links."
 GRAPH = group("Options", graph=(str, '"a>b, b>c"', A_GRAPH, Parameter.empty))
-SEED = group("Options", seed=(int, "N", "Seed of everything random; 0.", 0))
+SEED = group("Options", seed=(int, "N", "Seed of random numbers; 0.", 0))
 JSON = group("Output", json=(bool, None, "Print the result as JSON and nothing else."))
 QUIET = group("Output", quiet=(bool, None, "Print nothing but warnings and errors.", "--quiet -q"))
 FORCE = group("Output", force=(bool, None, "Overwrite a file that is there already."))
 # Rows of options whose default is that of the command.
 FOLDER = Path, "DIR", "Folder for the results."
-JOBS = int, "N", "Workers, -1 for all cores; results are the same."
-TIME = "Column of times; sort: put rows in order; ignore: rows are evenly spaced. Can be repeated."
-MISSING = "Refuse missing values, leave out samples that need them, or fill gaps of up to N samples first."
-MAX_LAG = "Search the lags of sources from 1 to this; by default chosen from the data. 1: lag 1 alone."
+JOBS = int, "N", "Number of workers; -1 for all cores. Results do not depend on it."
+TIME = "Column of times. sort: put rows in order. ignore: take rows as evenly spaced. Can be repeated."
+MISSING = "Missing values: refuse them, drop the samples that need them, or fill gaps of up to N samples."
+MAX_LAG = "Largest lag of sources; by default 5, or more if a scan of longer lags finds a source."
 PAIRS = "N or a=N,b=N"
 
 # The words of `enmesh.read`, and what changes a recording before it is used.
@@ -141,7 +141,7 @@ DATA = group(
     columns=(WORDS, "A,B,..", "Nodes to use; all columns by default."),
     trials=(str, "NAME", "Column that tells the trial; 'none' if there is none.", "--trials --trial"),
     rows=(str, "FROM:TO", "Rows to use, counted from 1."),
-    states=(WORDS, "A,B,..", "Columns that hold names of states."),
+    states=(WORDS, "A,B,..", "Columns whose numbers are names of states."),
     missing=(str, "raise|drop|interpolate:N", MISSING),
     na=(WORDS, "WORD,..", "Words or numbers that stand for a missing value."),
     header=(bool | None, None, "Whether line 1 holds names; by default detected."),
@@ -149,19 +149,19 @@ DATA = group(
     skip=(int, "N", "Lines to leave out at the top."),
     decimal=(str, "MARK", "Decimal mark of numbers: . or ,"),
     thousands=(str, "MARK", "Mark between thousands: , . or a space."),
-    encoding=(str, "NAME", "Encoding of text, such as latin-1; UTF-8."),
-    date_format=(str, "FORMAT", "How times are written, as %d.%m.%Y."),
+    encoding=(str, "NAME", "Encoding of text, such as latin-1; by default UTF-8."),
+    date_format=(str, "FORMAT", "How times are written, such as %d.%m.%Y."),
     variable=(str, "NAME", "Which array of an npz or mat file."),
     sheet=(str, "NAME", "Which sheet of an xlsx file."),
     pivot=(str, "TIME,VARIABLE,VALUE", "The three columns of a long table."),
     transpose=(bool | None, None, "Whether rows are nodes and columns are times."),
-    dims=(str, "A,B,C", "Axes of an array in an npy, npz or mat file, as trial,node,time."),
+    dims=(str, "A,B,C", "Axes of an array in an npy, npz or mat file, such as trial,node,time."),
     resample=(float, "X", "Interpolate uneven times to this step."),
-    drop_constant=(bool, None, "Leave out nodes that never change, and say which."),
-    dt=(float, "X", "Sampling step, in place of the one found."),
-    sfreq=(float, "X", "Samples per unit of time, in place of --dt."),
-    difference=(bool, None, "Take differences of neighbouring samples: for random walks."),
-    detrend=(bool, None, "Subtract each node's straight line over time."),
+    drop_constant=(bool, None, "Leave out nodes that never change, and name them."),
+    dt=(float, "X", "Sampling step; by default found from the times."),
+    sfreq=(float, "X", "Samples per unit of time, instead of --dt."),
+    difference=(bool, None, "Use differences of successive samples, for random walks."),
+    detrend=(bool, None, "Subtract the linear trend of each node."),
     season=(int, "N", "Subtract the mean cycle of a period of N samples."),
     mask=(WORDS, "FROM:TO", "Leave out these samples, counted from 1. Can be repeated."),
     standardise=(bool, None, "Scale each trial of each node to mean 0 and variance 1."),
@@ -169,9 +169,9 @@ DATA = group(
 )
 EMBEDDING = group(
     "Embedding",
-    dim=(str, PAIRS, "Embedding dimension of pasts; by default chosen from the data."),
+    dim=(str, PAIRS, "Embedding dimension of each node; by default chosen from the data."),
     delay=(str, PAIRS, "Embedding delay; 1."),
-    lag=(str, PAIRS, "Lag at which a node acts as a source; 1."),
+    lag=(str, PAIRS, "Lag of a node as a source; 1."),
     max_lag=(int, "N", MAX_LAG),
 )
 OUTPUT = group(
@@ -211,42 +211,42 @@ def _summaries(known: Mapping[str, type[Method]]) -> str:
 def surrogate(panel: str = "Test") -> Group:
     """Return the options of a test by surrogates."""
     told = f"{help_of(TEE)['n_surrogates']} Default 199."
-    seed = int, "N", "Seed of everything random; 0.", 0
-    named = _named("surrogate", Surrogate, "How a source is resampled; shift by default", panel)
+    seed = int, "N", "Seed of random numbers; 0.", 0
+    named = _named("surrogate", Surrogate, "How surrogates of a source are made; by default shift", panel)
     return {**named, **group(panel, n_surrogates=(int, "N", told), seed=seed)}
 
 
 def search() -> Group:
     """Return the options of the search for a graph."""
-    told = f"How the best graph is found; exact by default. {_summaries(members(Search))}"
+    told = f"How the best graph is found; by default exact. {_summaries(members(Search))}"
     return group(
         "Search",
         max_parents=(int, "N", "Largest number of parents of a node; by default chosen from the data."),
         search=(choice("SearchName", members(Search)), None, told),
-        acyclic=(bool, None, "Allow no cycles (feedback). The network is proven to be the best acyclic one."),
+        acyclic=(bool, None, "Exclude feedback. The network is the best one without cycles."),
         within_sample=(bool, None, "Orient effects within one sample, and test lagged links given them."),
-        allow_cycles=(bool, None, "Allow cycles (feedback): the default, which also undoes --acyclic."),
+        allow_cycles=(bool, None, "Allow feedback (the default); undoes --acyclic."),
         require=(WORDS, "A:B", "A must drive B. Can be repeated."),
         forbid=(WORDS, "A:B", "A must not drive B. Can be repeated."),
-        tiers=(str, '"a | b c"', "Groups in order: no link from a later one to an earlier one."),
-        screen=(bool | None, None, "Preselect parents by tests; by default where there are too many."),
-        bootstrap=(int, "N", "Infer N more networks from halves of the data: how stable is a link."),
+        tiers=(str, '"a | b c"', "Groups of nodes in order. No link goes from a later group to an earlier one."),
+        screen=(bool | None, None, "Preselect sources by tests; by default if there are too many."),
+        bootstrap=(int, "N", "Infer N networks from halves of the data. Gives the stability of links."),
         n_jobs=(*JOBS, 1),
-        resume=(bool, None, "Continue the run of run.db in the folder; else an old run.db is renamed."),
+        resume=(bool, None, "Continue the stopped run of the folder. Without it, run.db is renamed."),
     )
 
 
 ESTIMATED = "How transfer entropy is estimated; by default chosen from the data"
 ESTIMATOR = partial(_named, "estimator", Estimator, ESTIMATED)
 METHOD = partial(_named, "method", EmbeddingMethod, "How the past is chosen; by default that of infer")
-SCORE = "Score of a node and its parents; by default tea where the null distribution is known, else tee"
+SCORE = "Score of a node and its parents; by default tea if its null distribution is known, else tee"
 
 
-LEVEL = group("Test", level=(float, "X", "Error rate of a link; 0.01, less in large networks: about one false link."))
+LEVEL = group("Test", level=(float, "X", "Error rate of a link; 0.01, lower in large networks (about one false link)."))
 DEFAULT_TEST = group(
     "Test",
-    fdr=(float, "X", "Keep links by their false discovery rate instead, such as 0.05."),
-    context=(WORDS, "A,B,..", "Nodes that are always known and never driven."),
+    fdr=(float, "X", "False discovery rate, such as 0.05, instead of --level."),
+    context=(WORDS, "A,B,..", "Nodes that every test is conditioned on and that nothing drives."),
 )
 
 

@@ -33,10 +33,10 @@ OUT = a.group("Output", out=(*a.FOLDER, Path("difference")))
 def compare(words: a.Given) -> None:
     """Compare the links of two recordings or groups: what grew, what fell, and is it chance?
 
-    Every pair of nodes is measured in both, given the parents found in either;
-    labels of trials, or of contiguous blocks, are exchanged to see what chance
-    gives. With several files on each side these are subjects, whose labels are
-    exchanged, or with --paired the sides within each subject.
+    Every pair of nodes is measured in both recordings, given the parents found
+    in either. Exchanging the labels of trials, or of blocks of samples, shows
+    what chance gives. Several files on each side are subjects: then the labels
+    of subjects are exchanged, or with --paired the two sides of each subject.
     The folder gets difference.csv, .json, .png, .svg and .html, a page to share.
 
     \b

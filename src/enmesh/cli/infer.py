@@ -56,11 +56,11 @@ class Interrupted(Exception):
 def infer(given: a.Given) -> None:
     """Infer which node drives which; write the network, pictures and a page.
 
-    What is not given is chosen from the data and reported with its reason.
-    The folder gets network.json, edges.csv, network.png, network.svg,
-    report.html and run.db, which keeps what is finished: a stopped run goes
-    on with --resume; without it, the old run.db becomes run-1.db. Files of
-    others are overwritten with --force alone.
+    Every choice that you leave open is made from the data, and its reason is
+    reported. The folder gets network.json, edges.csv, network.png,
+    network.svg and report.html. run.db keeps finished work: add --resume to
+    continue a stopped run. Without --resume, an old run.db becomes run-1.db.
+    Only --force overwrites files that enmesh did not write.
 
     \b
     Examples

@@ -15,9 +15,8 @@ FILES = a.argument("data", list[Path], f"Recording: {a.FORMATS}. Each further fi
 def inspect(given: a.Given) -> None:
     """Say what a recording holds, what infer would do, its cost, and what to do first.
 
-    Nothing is written and no link of the whole recording is tested. The
-    options are those of infer. With --json the answer follows the schema
-    inspection.schema.json of the package.
+    It writes no file and infers no network. The options are those of infer.
+    With --json the answer follows inspection.schema.json of the package.
 
     \b
     Examples

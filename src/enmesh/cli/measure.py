@@ -70,12 +70,12 @@ def _title(sources: Any, target: str, given: Any) -> str:
 
 @a.with_options(a.FILE, a.LINK, a.JSON, a.ESTIMATOR, a.EMBEDDING, a.surrogate, a.DATA, build.EVENTS)
 def te(words: a.Given) -> None:
-    """Measure and test one transfer entropy: how much source tells of target.
+    """Measure and test one transfer entropy: how much SOURCE helps to predict TARGET.
 
-    It is the part of the source's past that helps to predict the target beyond
-    the target's own past. Estimator, lags and test are those of enmesh infer
-    where they are not given, so that a link has one value and one p-value. The
-    corrected value is the measured one minus its mean under the null.
+    Transfer entropy is the information in the past of the source about the
+    target, beyond the target's own past. By default lags and test are those of
+    enmesh infer, so both commands give a link the same value and p-value. The
+    corrected value is the measured value minus its mean without a link.
 
     \b
     Examples
@@ -123,14 +123,13 @@ def te(words: a.Given) -> None:
 
 @a.with_options(a.FILE, a.LINK, PICTURE, a.FORCE, a.JSON, a.ESTIMATOR, a.EMBEDDING, a.surrogate, a.DATA)
 def lags(words: a.Given) -> None:
-    """Measure transfer entropy at every lag: when does source act on target?
+    """Measure transfer entropy at every lag: when does SOURCE act on TARGET?
 
-    Estimator, pasts, largest lag and test are those of enmesh infer where they
-    are not given: the p-value is that of the lags which the link has there. Low
-    and high are what chance gives at each lag alone, 5 % below and 5 % above. A
-    star is over the threshold that the largest of all lags exceeds by chance in
-    5 %. With --dim or --surrogates the best lag is tested: surrogates choose
-    their own best lag too.
+    By default lags and test are those of enmesh infer, and the p-value is that
+    of the link. Low and high are the 5 % and 95 % points of chance at each lag.
+    A star marks a value above the 95 % point of the largest value of all lags
+    by chance. With --dim or --surrogates the best lag is tested, and each
+    surrogate chooses its own best lag too.
 
     \b
     Examples
@@ -174,10 +173,10 @@ def lags(words: a.Given) -> None:
 def embed(words: a.Given) -> None:
     """Choose embedding dimension (kappa) and delay (tau) of every node.
 
-    ragwitz: smallest error of predicting the next value; storage: largest
-    active information storage; cao: smallest dimension in which neighbours
-    stay neighbours; small-tse: window of smallest description length. Each
-    takes the shortest past that is as good as the best.
+    Methods: ragwitz (smallest error of predicting the next value), storage
+    (largest active information storage), cao (smallest dimension without false
+    neighbours), small-tse (smallest description length). Each takes the
+    shortest past that is as good as the best.
 
     \b
     Examples

@@ -36,8 +36,8 @@ PICTURE = a.group("Output", out=(Path, "FILE", "Picture: png, svg or pdf."))
 def whatif(words: a.Given) -> None:
     """Say what a change of one node would do to another, by the fitted network.
 
-    The folder's model.json is used, or made from the recording and kept there.
-    What must be true for the answer is printed with it.
+    The command uses model.json of the folder, or fits the model to the recording
+    and writes it there. The assumptions of the answer are printed with it.
 
     \b
     Examples

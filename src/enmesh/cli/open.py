@@ -32,8 +32,8 @@ PAGE = a.group(
 def open(given: a.Given) -> None:
     """Open a local page: look at a recording, run it, explore who drives whom.
 
-    The page is on this computer alone, and its address holds a secret word.
-    Ctrl-C ends it. What a killed page leaves is there when it starts again.
+    Only this computer can open the page; its address has a secret word. Ctrl-C
+    ends it. If it was killed, recordings and runs are there at the next start.
 
     \b
     Examples

@@ -30,8 +30,8 @@ def regimes(words: a.Given) -> None:
     """Find when links change, and infer one network for each regime.
 
     The folder gets regimes.json, changes.csv (which links change, when, and how
-    sure), .png, .svg and .html, a page to share. The search for the time is
-    counted in every p-value.
+    sure), .png, .svg and .html, a page to share. The p-values allow for the
+    search for the time of a change.
 
     \b
     Examples
