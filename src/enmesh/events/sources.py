@@ -77,7 +77,7 @@ def _from_events(data: Any) -> list[Trial]:
 
 def _from_mapping(data: Mapping[Any, Any], named: Columns) -> list[Trial]:
     """Return {node: times} as one trial, {node: [times of trial 1, times of trial 2]} as several."""
-    if {"node", "time"} <= data.keys():
+    if {"node", "time"} <= {*data.keys()}:
         return _from_columns({str(name): np.asarray(column) for name, column in data.items()}, named)
     if data and all(map(_are_dates, data.values())):
         nodes = np.repeat(list(map(str, data)), list(map(len, data.values())))
