@@ -89,7 +89,7 @@ EXAMPLES = {
     "estimator": "ksg", "score": "tea", "surrogate": "shift", "n_surrogates": "99", "dim": "2", "delay": "1",
     "max_parents": "2", "search": "exact", "screen": "no", "require": ["a:b"], "forbid": ["b:a"],
     "tiers": "a | b", "bootstrap": "2", "n_jobs": "2", "seed": "5",
-    "events": True, "node": "unit", "duration": "60", "mend": ["sort", "outside"], "target_history": "2",
+    "events": True, "node": "unit", "duration": "120", "mend": ["sort", "outside"], "target_history": "2",
     "source_history": "2", "dims": "trial,node,time", "drop_constant": True, "resample": "1.5",
 }  # fmt: skip
 READ_AS = {"columns": ["a,b"], "context": ["a"], "header": True, "units": False, "transpose": False, "screen": False}
@@ -588,13 +588,13 @@ def test_a_run_that_is_refused_says_why(client, recording):
     assert client.get(f"runs/{run['id']}/report").status_code == 400
 
 
-LONG_RUN = {"estimator": "ksg", "score": "tee", "n_surrogates": "3999", "max_lag": "3", "n_jobs": "1"}
+LONG_RUN = {"estimator": "ksg", "score": "tee", "n_surrogates": "1499", "max_lag": "3", "n_jobs": "1"}
 
 
 @pytest.fixture
 def coupled(tmp_path):
     path = tmp_path / "coupled.csv"
-    em.simulate.coupled_map("a>b, b>c, c>d", n=700, coupling=0.2, noise=0.05, seed=0).to_dataframe().to_csv(
+    em.simulate.coupled_map("a>b, b>c, c>d", n=500, coupling=0.2, noise=0.05, seed=0).to_dataframe().to_csv(
         path, index=False
     )
     return path

@@ -130,12 +130,12 @@ def test_a_library_that_is_not_there_is_named(net, method, module, extra, monkey
 
 # --- pandas -------------------------------------------------------------------------------------------------
 
-ACCESSOR = "frame.enmesh.infer().parents == {'a': (), 'b': ('a',)}"
+ACCESSOR = "frame.enmesh.series().names == ('a', 'b')"
 
 
 @pytest.mark.parametrize("imports", ["import enmesh as em, pandas", "import pandas, enmesh as em"])
 def test_frames_have_the_accessor_in_any_order_of_imports(imports):
-    code = f"{imports}\nframe = em.simulate.var('a>b', n=400, seed=0).to_dataframe()\nassert {ACCESSOR}"
+    code = f"{imports}\nframe = em.simulate.var('a>b', n=50, seed=0).to_dataframe()\nassert {ACCESSOR}"
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
 
 

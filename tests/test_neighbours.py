@@ -24,7 +24,7 @@ def sample(seed, n, dx, dy, dz, b=1, decimals=None):
 @pytest.mark.parametrize("dims", [(1, 1, 0), (1, 1, 3), (3, 2, 2), (6, 1, 3)])
 @pytest.mark.parametrize("b", [1, 9])
 def test_ksg_counts_equal_naive(device, b, dims, algorithm, theiler, decimals):
-    x, y, z = sample(1, 150, *dims, b=b, decimals=decimals)
+    x, y, z = sample(1, 100, *dims, b=b, decimals=decimals)
     got = engine(device)(y, z, theiler=theiler).ksg(x, 4, algorithm)
     for s in range(b):
         want = naive.ksg_counts(x[s], y, z, 4, algorithm, theiler=theiler)
@@ -35,7 +35,7 @@ def test_ksg_counts_equal_naive(device, b, dims, algorithm, theiler, decimals):
 @pytest.mark.parametrize("dims", [(1, 1, 0), (1, 1, 3), (3, 2, 2), (6, 1, 3)])
 @pytest.mark.parametrize("b", [1, 9])
 def test_box_counts_equal_naive(device, b, dims, theiler):
-    x, y, z = sample(2, 150, *dims, b=b, decimals=1)
+    x, y, z = sample(2, 100, *dims, b=b, decimals=1)
     got = engine(device)(y, z, theiler=theiler).within(x, 0.5)
     for s in range(b):
         np.testing.assert_array_equal([g[s] for g in got], naive.box_counts(x[s], y, z, 0.5, theiler=theiler))
@@ -196,8 +196,8 @@ def test_a_mixture_of_unlike_questions_is_answered_as_one_by_one(strategy, b):
 
 def answers(module, dims, kind, theiler):
     """Return all counts for random, tied and awkward values, in two trials that share no time."""
-    rng, n = np.random.default_rng(13), 60
-    x, y, z = (drawn(kind, (*b, n, d), rng) for b, d in zip(((35,), (), ()), dims))
+    rng, n = np.random.default_rng(13), 44
+    x, y, z = (drawn(kind, (*b, n, d), rng) for b, d in zip(((33,), (), ()), dims))
     times = np.concatenate([np.arange(n // 2), 500 + np.arange(n // 2)])
     found = module.Neighbours(y, z, times=times, theiler=theiler)
     return found.ksg(x, 3, 1), found.ksg(x, 3, 2), found.within(x, 0.7), found.tied(x, 3)

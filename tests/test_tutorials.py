@@ -51,6 +51,7 @@ LONG = {
     "tutorial-heart",
     "tutorial-events",
     "tutorial-cortex",
+    "tutorial-power",
 }
 
 

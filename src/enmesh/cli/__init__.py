@@ -61,8 +61,11 @@ COMMANDS = (
 )  # fmt: skip
 
 
-def command_line() -> typer.Typer:
-    """Return the command line with the options of all methods that are known now."""
+def command_line(words: Sequence[str] = ()) -> typer.Typer:
+    """Return the command line with the options of all methods that are known now, for the words to come.
+
+    Where these begin with a command, it is made alone: the others would take as long as many a command runs.
+    """
     app = typer.Typer(
         name="enmesh",
         pretty_exceptions_enable=False,
@@ -71,7 +74,7 @@ def command_line() -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(invoke_without_command=True)(enmesh)
-    for command in COMMANDS:
+    for command in [one for one in COMMANDS if one.__name__ in words[:1]] or COMMANDS:
         app.command(cls=help.Command)(arguments.widened(command))
     return app
 
@@ -106,7 +109,7 @@ def _run(words: list[str], signals: list[int]) -> int:
     shown = redirect_stdout(show.SafeStream(sys.stdout, escape=True))
     try:
         with shown, redirect_stderr(show.SafeStream(sys.stderr)), _spoken():
-            program = typer.main.get_command(command_line())
+            program = typer.main.get_command(command_line(words))
             code = program.main(words, prog_name="enmesh", standalone_mode=False, obj=words)
             sys.stdout.flush()
         return _fail("stopped", _stopped(signals)) if code == STOPPED else int(code or OK)
