@@ -70,27 +70,36 @@ class Test:
 
     def smallest(self, share: float, samples: float) -> float:
         """Return the transfer entropy that is found with a probability of ``share``; infinite if none is."""
-
-        def over(log_te: float) -> float:
-            return self.power(math.exp(log_te), samples) - share
-
-        if over(math.log(MOST_NATS)) < 0:
-            return math.inf
-        if over(math.log(1e-9)) >= 0:  # false links alone are as many
-            return 0.0
-        return math.exp(_root(over, math.log(1e-9), math.log(MOST_NATS)))
+        return _smallest(self, share, samples)
 
     def samples_needed(self, share: float, te: float) -> int:
         """Return the number of embedded samples with which ``te`` nats are found with a probability of ``share``."""
-        least = self.used + self.dof + 2.0
+        return _samples_needed(self, share, te)
 
-        def over(log_samples: float) -> float:
-            return self.power(te, math.exp(log_samples)) - share
 
-        if over(math.log(least)) >= 0:
-            return math.ceil(least)
-        refuse_if(over(math.log(MOST_SAMPLES)) < 0, f"te={te:.3g} nats need more than a billion samples")
-        return math.ceil(math.exp(_root(over, math.log(least), math.log(MOST_SAMPLES))))
+@lru_cache(maxsize=128)
+def _smallest(test: Test, share: float, samples: float) -> float:
+    def over(log_te: float) -> float:
+        return test.power(math.exp(log_te), samples) - share
+
+    if over(math.log(MOST_NATS)) < 0:
+        return math.inf
+    if over(math.log(1e-9)) >= 0:  # false links alone are as many
+        return 0.0
+    return math.exp(_root(over, math.log(1e-9), math.log(MOST_NATS)))
+
+
+@lru_cache(maxsize=128)
+def _samples_needed(test: Test, share: float, te: float) -> int:
+    least = test.used + test.dof + 2.0
+
+    def over(log_samples: float) -> float:
+        return test.power(te, math.exp(log_samples)) - share
+
+    if over(math.log(least)) >= 0:
+        return math.ceil(least)
+    refuse_if(over(math.log(MOST_SAMPLES)) < 0, f"te={te:.3g} nats need more than a billion samples")
+    return math.ceil(math.exp(_root(over, math.log(least), math.log(MOST_SAMPLES))))
 
 
 def _root(over: Callable[[float], float], low: float, high: float) -> float:
