@@ -8,6 +8,7 @@ What a message fills in stands as {}. Docstrings are not among them; the help te
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import enmesh
@@ -72,6 +73,7 @@ def in_markup(source: str) -> Iterator[str]:
 READERS = {".py": in_python, ".js": in_script, ".html": in_markup}
 
 
+@cache
 def collected() -> dict[str, list[str]]:
     """Return the texts of every file of the package."""
     paths = sorted(path for path in ROOT.rglob("*") if path.suffix in READERS)

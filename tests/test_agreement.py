@@ -64,8 +64,15 @@ def recorded(tmp_path_factory):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("ends", [*permutations("abc", 2)], ids=">".join)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("kind", "ends"),
+    [
+        pytest.param(kind, ends, id=f"{kind}-{'>'.join(ends)}", marks=[pytest.mark.slow] * (not quick))
+        for kind in KINDS
+        for at, ends in enumerate(permutations("abc", 2))
+        for quick in [at in (0, 4) or kind in ("linear", "trials")]  # a > b and c > a of all kinds
+    ],
+)
 def test_a_link_has_one_value_one_p_and_the_same_lags(kind, ends, recorded, capsys):
     words, series, network, _ = recorded(kind)
     (source, target), link = ends, next(c for c in network.candidates if (c.source, c.target) == ends)

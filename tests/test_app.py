@@ -25,6 +25,7 @@ from enmesh.app.session import Session
 from enmesh.cli import arguments, build, main
 from enmesh.cli.infer import infer
 from enmesh.inference import store
+from tests.marks import rest_slow
 
 TestClient = pytest.importorskip("starlette.testclient").TestClient
 PORT = 8123
@@ -364,7 +365,7 @@ def test_a_value_that_is_no_number_is_an_error_on_the_page(tmp_path):
     assert found["names"] == []
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", rest_slow(range(12), 4))
 def test_what_is_offered_first_leads_to_a_recording_whatever_comes_together(seed, tmp_path):
     """Several faults in one table: the first switch of each message is taken until there is a recording."""
     rng = random.Random(seed)

@@ -27,7 +27,7 @@ def blocks(page, kind):
     return [(not marked, body) for marked, word, body in BLOCK.findall(page.read_text()) if word == kind]
 
 
-LONG = {"gallery", "sureness"}
+LONG = {"gallery", "sureness", "notebooks"}  # the notebooks are run by a kernel too
 
 
 def with_code(kind):

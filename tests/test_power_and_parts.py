@@ -7,9 +7,9 @@ import pytest
 
 import enmesh as em
 from enmesh.cli import main
+from enmesh.estimators.wilks import wilks_p
 from enmesh.model import fit
 from enmesh.model.parts import RULES, kind_of, lattice, parts_of_informations, parts_of_table
-from enmesh.significance import f_p_value
 
 # --- power ------------------------------------------------------------------------------------------------------------
 
@@ -23,7 +23,7 @@ def simulated(n, coupling, level, repetitions, rng):
         design = np.column_stack([np.ones(n), z[one], x[one]])
         left = [y[one] - d @ np.linalg.lstsq(d, y[one], rcond=None)[0] for d in (design[:, :2], design)]
         te = np.log((left[0] @ left[0]) / (left[1] @ left[1])) / 2
-        hits += f_p_value(2 * n * te, 1, n, n - 3) <= level
+        hits += wilks_p(2 * te, 1, 1, n - 3) <= level
     return hits / repetitions
 
 

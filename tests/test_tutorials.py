@@ -52,6 +52,7 @@ LONG = {
     "tutorial-events",
     "tutorial-cortex",
     "tutorial-power",
+    "tutorial-forecast",
 }
 
 

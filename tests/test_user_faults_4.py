@@ -23,6 +23,7 @@ from enmesh.inference.store import Store, runs
 from enmesh.inference.work import Question
 from enmesh.tasks import run as run_task
 from tests import test_pages
+from tests.marks import rest_slow
 
 N = 120
 RNG = np.random.default_rng(5)
@@ -705,6 +706,7 @@ def test_b15_numbers_that_nothing_can_bear_are_refused_with_what_can(run, typed,
     assert told in err
 
 
+@pytest.mark.slow
 def test_b16_a_cache_that_cannot_be_written_costs_time_and_not_the_run(tmp_path):
     code = (
         "import resource, numpy as np; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0));"
@@ -743,7 +745,7 @@ def test_functions_show_life_after_two_seconds(monkeypatch, capsys):
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("pause", [0.0, 0.02, 0.2])
+@pytest.mark.parametrize("pause", rest_slow([0.02, 0.0, 0.2]))
 def test_two_quick_ctrl_c_stop_as_one_does(tmp_path, pause):
     em.simulate.var("a>b, b>c, c>d", n=2000, seed=0).to_csv(tmp_path / "d.csv")
     line = [sys.executable, "-m", "enmesh", "infer", "d.csv", "--score", "tee", "--estimator", "ksg", "--max-lag", "3"]
