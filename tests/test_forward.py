@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 import enmesh as em
-from enmesh.embedding import forward
-from enmesh.embedding.fits import Products
 from enmesh.embedding.forward import ForwardSelection
 from enmesh.embedding.lagged import Lagged
 from enmesh.tasks import run
@@ -37,9 +35,9 @@ def test_gains_are_those_of_whole_regressions(kind):
     selection = method.bind(series)
     assert isinstance(selection, ForwardSelection)
     for target, known in ((3, [Lagged(1, 2)]), (2, [Lagged(0, 1)]), (1, [])):
-        fit = run(selection._own_past(target, Products(selection.records)))
+        fit = selection._own_past(target)
         for variable in known:
-            run(fit.add(variable))
+            fit.add(variable)
         share = fit.shares()
         y = selection.records.take([Lagged(target, 0)])[:, 0]
         for place in (0, 3, 7, 12, 19):
@@ -87,19 +85,6 @@ def test_only_candidates_are_selected():
     method = em.NonUniform(max_lag=4, estimator=em.Gaussian(), candidates={"x3": ["x0", "x2"]})
     assert 1 not in past_of(method.bind(series), 3).sources
     assert past_of(method.bind(series), 1).sources == (0,)
-
-
-@pytest.mark.parametrize("kind", ESTIMATORS)
-def test_targets_that_grow_in_step_select_what_each_selects_alone(kind, monkeypatch):
-    selection = em.NonUniform(max_lag=4, estimator=ESTIMATORS[kind]).bind(system())
-    alone = [past_of(selection, i) for i in range(5)]
-    assert selection.groups(range(5)) == [(0, 1, 2, 3, 4)]
-    together = list(run(selection.find(0, 1, 2, 3, 4)))
-    assert together == alone
-    monkeypatch.setattr(forward, "SAMPLES_TOGETHER", 2 * selection.blocks.n)
-    assert selection.groups(range(5)) == [(0, 1), (2, 3), (4,)]
-    in_groups = [past for group in selection.groups(range(5)) for past in run(selection.find(*group))]
-    assert in_groups == alone
 
 
 def test_doubled_columns_are_harmless():

@@ -1,11 +1,10 @@
 """Regressions that grow by one lagged variable, and their products with every candidate: all nodes at all lags.
 
 Candidates are never laid out: at lag l they are the recorded values shifted by l, so that products with all of them are
-products with the recording (`Records`). Fits of several targets grow in step, so that one matrix product serves all
-of them (`Products`): alone, each would wait for the recording to come from memory.
+products with the recording (`Records`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -13,9 +12,7 @@ import numpy as np
 
 from enmesh.embedding.blocks import Blocks
 from enmesh.embedding.lagged import Lagged
-from enmesh.tasks import Task
 
-TOGETHER = 32  # targets whose products with all candidates are made at once
 SAMPLES_PER_COEFFICIENT = 8  # at least
 COLLINEAR = 1e-6  # share of its variance that a feature must keep beside others; less is rounding error
 
@@ -40,7 +37,6 @@ class Records:
         self._rows = self.xp.asarray(rows)
         self._powers = {1: self.values}
         self._sums: dict[int, Any] = {}
-        self._with_targets: dict[int, Any] = {}
 
     def at(self, lag: int, exponent: int = 1, nodes: Any = slice(None)) -> Any:
         """Return the values of nodes at a lag, ``(node, n)``; a view where samples follow one another."""
@@ -71,48 +67,12 @@ class Records:
             self._sums[exponent] = self.xp.concatenate(parts)
         return self._sums[exponent]
 
-    def with_target(self, target: int, exponent: int = 1) -> Any:
-        """Return ``sum_n v^exponent y`` of every candidate v, y a node's next value, centred."""
-        # Those of a few dozen targets are made at once: a matrix product takes little longer than one of its columns.
-        group = target // TOGETHER
-        kept = self._with_targets.get(exponent, (None,))  # read once: threads share it
-        if kept[0] != group:
-            y = self.at(0, nodes=slice(group * TOGETHER, (group + 1) * TOGETHER))
-            products = self.products((y - y.mean(axis=1, keepdims=True)).T, exponent)
-            kept = self._with_targets[exponent] = group, products
-        return kept[1][:, target % TOGETHER]
-
-
-class Products:
-    """Products with all candidates that fits ask for, made at once when the first of the fits needs its own."""
-
-    def __init__(self, records: Records):
-        self.records = records
-        self._waiting: dict[int, list[Any]] = {}
-
-    def ask(self, columns: Any, exponent: int = 1) -> Callable[[], Any]:
-        """Return how to get `Records.products` of these columns, once all fits have asked for theirs."""
-        waiting = self._waiting.setdefault(exponent, [])
-        start = sum(one.shape[1] for one in waiting)
-        stop = start + columns.shape[1]
-        waiting.append(columns)
-        xp = self.records.xp
-
-        def made() -> Any:
-            if self._waiting.get(exponent) is waiting:
-                del self._waiting[exponent]
-                waiting[:] = [self.records.products(xp.concatenate(waiting, axis=1), exponent)]
-            return xp.ascontiguousarray(waiting[0][:, start:stop])
-
-        return made
-
 
 class Fit:
     """A regression of one target on lagged variables that are added one after the other."""
 
-    def __init__(self, products: Products, target: int):
-        records = products.records
-        self.records, self.target, self.xp, self._ask = records, target, records.xp, products.ask
+    def __init__(self, records: Records, target: int):
+        self.records, self.target, self.xp = records, target, records.xp
         y = records.column(Lagged(target, 0))
         self.y = y - y.mean()
         self.left = float(self.y @ self.y)
@@ -133,8 +93,8 @@ class Fit:
     def _shares(self) -> Any:
         raise NotImplementedError
 
-    def add(self, variable: Lagged) -> Task[None]:
-        """Add a lagged variable; a task that waits for products with the candidates."""
+    def add(self, variable: Lagged) -> None:
+        """Add a lagged variable."""
         raise NotImplementedError
 
     def p_value(self, share: float) -> float:
@@ -157,10 +117,9 @@ class Fit:
 class Line(Fit):
     """Linear regression."""
 
-    def __init__(self, products: Products, target: int):
-        super().__init__(products, target)
-        records = products.records
-        self._with_y = records.with_target(target)
+    def __init__(self, records: Records, target: int):
+        super().__init__(records, target)
+        self._with_y = records.products(self.y[:, None])[:, 0]
         self._before = records.sums(2) - records.sums(1) ** 2 / records.n
         self._variance = self._before.copy()
         self._basis = self.xp.full((records.n, 1), records.n**-0.5)
@@ -172,7 +131,7 @@ class Line(Fit):
         usable = self._variance > COLLINEAR * self._before
         return xp.where(usable, self._with_y**2 / xp.where(usable, self._variance, 1.0), 0.0) / self.left
 
-    def add(self, variable: Lagged) -> Task[None]:
+    def add(self, variable: Lagged) -> None:
         """One Gram-Schmidt step: of the covariances with the target, and of each candidate's residual variance."""
         self.chosen.append(variable)
         column = self.records.column(variable)
@@ -180,9 +139,7 @@ class Line(Fit):
         if not new.shape[1]:
             return
         size = float(new[:, 0] @ column)
-        products = self._ask((column - column.mean())[:, None])
-        yield
-        along = products()[:, 0]
+        along = self.records.products((column - column.mean())[:, None])[:, 0]
         for earlier, weight in zip(self._along, self._basis[:, 1:].T @ column):
             along = along - earlier * weight
         along = along / size
@@ -198,15 +155,14 @@ class Line(Fit):
 class Curve(Fit):
     """Regression with squares and products of all variables that were added."""
 
-    def __init__(self, products: Products, target: int):
-        super().__init__(products, target)
-        records = products.records
+    def __init__(self, records: Records, target: int):
+        super().__init__(records, target)
         xp, n = self.xp, records.n
         self._factors = [xp.ones(n)]  # a constant and the variables: what a candidate is multiplied with
         self._basis = xp.full((n, 1), n**-0.5)
         self._y_along = xp.zeros(1)
-        self._with_y = [records.with_target(target)]  # sum v a y, for each factor a
-        self._square_y = records.with_target(target, 2)
+        self._with_y = [records.products(self.y[:, None])[:, 0]]  # sum v a y, for each factor a
+        self._square_y = records.products(self.y[:, None], 2)[:, 0]
         self._squares = {(0, 0): records.sums(2)}  # sum v^2 a b
         self._cubes = [records.sums(3)]  # sum v^3 a
         self._fourth = records.sums(4)
@@ -243,7 +199,7 @@ class Curve(Fit):
             inner[j + 1 :, j + 1 :] -= weight[:, None] * inner[j, j + 1 :]
         return xp.clip(share / self.left, 0.0, 1.0)
 
-    def add(self, variable: Lagged) -> Task[None]:
+    def add(self, variable: Lagged) -> None:
         """Add a variable with its square and its products with those before it."""
         xp = self.xp
         column = self.records.column(variable)
@@ -251,11 +207,9 @@ class Curve(Fit):
         features = [column * a for a in factors]
         new = orthonormal_rest(self._basis, xp.stack(features, axis=1), xp)
         wide = [self._basis * column[:, None], *(new * a[:, None] for a in factors)]
-        with_candidates = self._ask(xp.concatenate([*wide, column[:, None] * self.y[:, None]], axis=1))
-        with_squares = self._ask(xp.stack([*features, *new.T], axis=1), 2)
-        with_cubes = self._ask(column[:, None], 3)
-        yield
-        products, squares, cubes = with_candidates(), with_squares(), with_cubes()
+        products = self.records.products(xp.concatenate([*wide, column[:, None] * self.y[:, None]], axis=1))
+        squares = self.records.products(xp.stack([*features, *new.T], axis=1), 2)
+        cubes = self.records.products(column[:, None], 3)
         old, k = self._basis.shape[1], new.shape[1]
         parts = [products[:, old + k * a : old + k * (a + 1)] for a in range(len(factors))]
         last = xp.concatenate([products[:, :old], parts[-1]], axis=1)

@@ -13,7 +13,6 @@ fails.
 After Faes, Nollo and Porta, Phys. Rev. E 83, 051112 (2011).
 """
 
-from collections.abc import Sequence
 from math import comb
 from typing import Any, NamedTuple
 
@@ -21,12 +20,10 @@ import numpy as np
 
 from enmesh.data.series import Series
 from enmesh.embedding.blocks import Blocks
-from enmesh.embedding.fits import SAMPLES_PER_COEFFICIENT, TOGETHER, Curve, Fit, Line, Products, Records
+from enmesh.embedding.fits import SAMPLES_PER_COEFFICIENT, Curve, Fit, Line, Records
 from enmesh.embedding.lagged import Lagged, Lags
-from enmesh.tasks import Task, interleave
+from enmesh.tasks import Task, ready
 
-# Samples, of all targets that grow in step, up to which their columns fit beside the recording in the cache.
-SAMPLES_TOGETHER = 2**16
 # Order of a node's own linear memory at most; for curves less, with so many samples for each feature of the own past.
 MOST_MEMORY, CURVED_MEMORY, SAMPLES_PER_OWN_FEATURE = 10, 5, 40
 MOST_SELECTED = 30  # lagged variables at most
@@ -56,24 +53,16 @@ class ForwardSelection:
         self._curved = getattr(method.estimator, "features", "linear") == "quadratic"
         self._nodes = range(series.n_nodes)
 
-    def groups(self, targets: Sequence[int]) -> list[tuple[int, ...]]:
-        """Return the targets in groups that grow in step; by number alone, so that no bit depends on who computes."""
-        size = max(1, min(TOGETHER, SAMPLES_TOGETHER // self.blocks.n))
-        return [tuple(targets[i : i + size]) for i in range(0, len(targets), size)]
-
-    def find(self, *targets: int) -> Task[tuple[Past, ...]]:
-        """Select the lagged variables of a group of targets in step, as a task."""
-        products = Products(self.records)
-        found = dict(interleave((self._find(target, products) for target in targets), len(targets)))
-        return tuple(found[place] for place in range(len(targets)))
-        yield  # never reached: the task waits for nothing
+    def find(self, target: int) -> Task[tuple[Past]]:
+        """Select the lagged variables of a target, as a task."""
+        return ready((self._find(target),))
 
     def twin(self) -> "ForwardSelection":
         """Return itself: it keeps no state of a target, so that threads can share it."""
         return self
 
-    def _find(self, target: int, products: Products) -> Task[Past]:
-        fit = yield from self._own_past(target, products)
+    def _find(self, target: int) -> Past:
+        fit = self._own_past(target)
         open_ = self._open(target)
         most = min(MOST_SELECTED, self.blocks.n // (2 * SAMPLES_PER_COEFFICIENT))
         own = list(fit.chosen)
@@ -83,7 +72,7 @@ class ForwardSelection:
             if fit.p_value(share[best]) * self.score.max_lag > self._level:
                 break
             lag, node = divmod(best, len(self._nodes))
-            yield from fit.add(Lagged(node, lag + 1))
+            fit.add(Lagged(node, lag + 1))
             open_[best] = False
         share = np.where(open_, fit.shares(), 0.0) if fit.has_room else np.zeros(len(open_))
         chosen, dropped = self._pruned(fit, own)
@@ -103,7 +92,7 @@ class ForwardSelection:
         open_[:, sources] = True
         return open_.ravel()
 
-    def _own_past(self, target: int, products: Products) -> Task[Fit]:
+    def _own_past(self, target: int) -> Fit:
         """Return the fit of the own past alone, as long as the smallest BIC of a line says."""
         own = [Lagged(target, lag) for lag in range(1, self._memory + 1)]
         n = self.blocks.n
@@ -115,11 +104,11 @@ class ForwardSelection:
         if self._curved:  # o lags have o (o + 3) / 2 features
             most, orders = n / SAMPLES_PER_OWN_FEATURE, range(1, CURVED_MEMORY + 1)
             order = min(order, max((o for o in orders if o * (o + 3) / 2 <= most), default=1))
-            fit: Fit = Curve(products, target)
+            fit: Fit = Curve(self.records, target)
         else:
-            fit = Line(products, target)
+            fit = Line(self.records, target)
         for variable in own[:order]:
-            yield from fit.add(variable)
+            fit.add(variable)
         return fit
 
     def _pruned(self, fit: Fit, own: list[Lagged]) -> tuple[list[Lagged], dict[int, tuple[int, ...]]]:

@@ -110,8 +110,7 @@ class NonUniform(EmbeddingMethod):
     def choose(self, series: Series) -> Lags:
         """Return the lags of every pair."""
         selection = self.bind(series)
-        groups = selection.groups(range(series.n_nodes))
-        return self.lags([past for group in groups for past in run(selection.find(*group))], series.names)
+        return self.lags([run(selection.find(i))[0] for i in range(series.n_nodes)], series.names)
 
     def lags(self, pasts: Sequence[Past], names: Sequence[str]) -> Lags:
         """Return what was found for each target as lags of pairs; of large networks those of selected sources alone."""
@@ -152,10 +151,6 @@ class TestedSelection:
         self._level = 1 - method.alpha
         self._tested: dict[tuple[Any, ...], Significance] = {}
         self._allowed = method.allowed_sources(series)
-
-    def groups(self, targets: Sequence[int]) -> list[tuple[int, ...]]:
-        """Return each target by itself."""
-        return [(target,) for target in targets]
 
     def find(self, target: int) -> Task[tuple[Past]]:
         """Choose the lagged variables of one target; a task that waits while a test is computed."""

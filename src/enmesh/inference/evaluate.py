@@ -112,8 +112,7 @@ class Evaluator:
 
     def selected(self, kind: str, targets: Iterable[int]) -> list[Any]:
         """Return what is selected for each target: its ``past`` (`NonUniform`) or its ``drivers`` (`LinkTest`)."""
-        groups = self._answers([Question(kind, group) for group in self.scorer.groups(list(targets))])
-        return [one for group in groups for one in group]
+        return [one for (one,) in self._answers([Question(kind, (target,)) for target in targets])]
 
     def __enter__(self) -> "Evaluator":
         return self

@@ -70,7 +70,7 @@ class Workers:
         with single_thread():
             backend, workers = self._backend()
             if backend is not None and self._prefer == "processes":
-                # What is asked of groups of targets is never short where there was enough to start workers ahead.
+                # What is selected for targets is never short where there was enough to start workers ahead.
                 ready = bool(_starting) and not _starting[0].is_alive()
                 long = ready and questions[0].kind in ("past", "drivers") and len(questions) > workers
                 if not long:

@@ -140,13 +140,9 @@ class LinkScorer(Scorer[LinkTest]):
         """Lagged variables, of which memory is reckoned."""
         return self.of_target(0).transfers.blocks
 
-    def groups(self, targets: Sequence[int]) -> list[tuple[int, ...]]:
-        """Return targets in groups that are asked about together: each alone."""
-        return [(target,) for target in targets]
-
-    def drivers(self, *targets: int) -> Task[tuple[Drivers, ...]]:
-        """Select the sources of targets, and test all others."""
-        return ready(tuple(map(self.selection, targets)))
+    def drivers(self, target: int) -> Task[tuple[Drivers]]:
+        """Select the sources of a target, and test all others."""
+        return ready((self.selection(target),))
 
     def selection(self, target: int, others: bool = True) -> Drivers:
         """Return what drives a target."""
