@@ -10,6 +10,7 @@ Every repetition has its own seed; results do not depend on the number of worker
 
 import argparse
 import re
+import sys
 import warnings
 from itertools import chain
 from pathlib import Path
@@ -22,6 +23,10 @@ from scipy.signal import lfilter
 import enmesh as em
 from enmesh.scores import Link
 from enmesh.tasks import run
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import false_links
 
 ALPHAS = (0.9, 0.95, 0.99)
 FIRST_SEED = 5_000_000
@@ -175,6 +180,8 @@ MEMBERS = {
     "Regression(), F, white": Member(em.Regression(), white, null="f", repeats=4000),
     "Regression(), shift": Member(em.Regression(), null="shift"),
     "Regression(fourier), F": Member(em.Regression("fourier"), null="f"),
+    "Regression(basis), F": Member(em.Regression("basis"), null="f", repeats=4000),
+    "Regression(basis), shift": Member(em.Regression("basis"), null="shift"),
     "KSG(rank)": Member(em.KSG(normalise="rank")),
     "KSG(rank), noise of t(2)": Member(em.KSG(normalise="rank"), heavy_tailed),
     **{f"KSG({kind} residuals)": Member(em.KSG(residual=kind)) for kind in ("linear", "quadratic", "features")},
@@ -285,6 +292,37 @@ def false_positive_rate(estimator, surrogate, coefficient, repeats, n_jobs, n=30
     return float(np.mean(fired))
 
 
+# Unrelated nodes, by their names in benchmarks/false_links.py, on which several responses are tested.
+UNRELATED = (
+    "white noise", "AR .9", "AR .98", "heavy tails (t, 2 degrees)", "GARCH", "rounded to halves", "counts",
+    "common changes of variance",
+)  # fmt: skip
+
+
+def responses_p_value(process, responses, null, n, seed):
+    """p-value of one of two unrelated nodes for the other: functions of the target, given its last value."""
+    values = false_links.PROCESSES[process](np.random.default_rng([10, seed, n]), n, 2)
+    score = tea("sum", null, em.Regression("basis", responses=responses))(0.95, seed)
+    return run(score.bind(em.Series(values, names=["a", "b"])).test(Link(0, 1, ()))).p_value
+
+
+def responses_table(scale, n_jobs):
+    from scipy.stats import kstest
+
+    yield "| process | responses | null | N | p up to .10 | up to .05 | up to .01 | uniform (KS) | repetitions |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    repeats = max(20, int(1000 * scale))
+    for process in UNRELATED:
+        count = 1 if process == "common changes of variance" else 4
+        for null in ("shift", "f", "chi2") if process == "white noise" else ("shift",):
+            for n in (200, 1000):
+                asked = (delayed(responses_p_value)(process, count, null, n, seed) for seed in range(repeats))
+                p = np.array(Parallel(n_jobs=n_jobs)(asked))
+                shares = " | ".join(f"{(p <= level).mean():.3f}" for level in (0.1, 0.05, 0.01))
+                row = f"| {process} | {count} | {null} | {n} | {shares}"
+                yield f"{row} | {kstest(p, 'uniform').pvalue:.2g} | {repeats} |"
+
+
 def spurious_table(scale, n_jobs):
     yield ("| score | N | " + " | ".join(f"alpha {a} (nominal {1 - a:.2f})" for a in ALPHAS) + " | repetitions |")
     yield "|---|---|---|---|---|---|"
@@ -392,6 +430,13 @@ little more of normal scores under heavy tails, whose dependence is no longer a 
 never less than 1, so it is a little careful where nothing needs them.
 """
 
+RESPONSES = """## Several functions of the target
+
+`TEA(estimator=Regression(features="basis", responses=4), null=...)` tests one of two unrelated nodes as a source of
+the other. Nodes that share changes of variance predict each other's spread. Four responses find this dependence: at
+N = 1,000 nearly every p-value is under .01. Use `responses=1` for such nodes, or let `infer` test its links by default.
+"""
+
 BEST_OF_LAGS = """## The best of several lags
 
 Two unrelated processes (autoregressive with .5; chains of two states); the source is taken at the lag up to L that says
@@ -410,6 +455,7 @@ target's own past is not fully conditioned away, that makes chance look too smal
 SECTIONS = {
     "spurious": (SPURIOUS, spurious_table),
     "estimators": (EVERY_ESTIMATOR, member_table),
+    "responses": (RESPONSES, responses_table),
     "lags": (BEST_OF_LAGS, best_lag_table),
     "shuffling": (SHUFFLING, surrogate_table),
 }

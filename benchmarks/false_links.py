@@ -198,7 +198,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--remedy", action="store_true")
-    parser.add_argument("--regression", choices=["linear", "quadratic", "fourier"])
+    parser.add_argument("--regression", choices=["linear", "quadratic", "fourier", "basis"])
     options = parser.parse_args()
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     names = [name for name in PROCESSES if not options.only or name.startswith(tuple(options.only))]

@@ -562,3 +562,22 @@ def test_group_rates():
     assert f1 >= 0.95
     assert second >= 0.9
     assert alone < 0.5
+
+
+@pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
+@pytest.mark.parametrize("asked", [{}, {"max_lag": 2}, {"estimator": em.Gaussian(), "max_lag": 2}])
+def test_an_interval_of_a_network_is_about_its_link(asked):
+    """The value is that of the link, given the other sources of its target, at the lags of the network."""
+    series = em.simulate.var({"c": ["a", "b"]}, n=300, seed=11)
+    net = em.infer(series, **asked)
+    for row in net.edges.itertuples():
+        found = em.interval(series, row.source, row.target, network=net)
+        assert found.value == pytest.approx(row.te, rel=1e-9)
+        assert found.low <= found.value <= found.high
+    assert set(net.parents["c"]) == {"a", "b"}
+    alone = em.interval(series, "a", "c", given="b", network=net)
+    assert alone == em.interval(series, "a", "c", network=net)
+    with pytest.raises(em.InputError, match="network= brings its own test and lags"):
+        em.interval(series, "a", "c", network=net, estimator=em.Gaussian())
+    with pytest.raises(em.InputError, match="has the nodes a, b, c, the series u, v, w; give the recording"):
+        em.interval(em.Series(series.values, names="uvw"), "u", "w", network=net)

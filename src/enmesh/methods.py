@@ -85,8 +85,10 @@ def by_name(kind: Callable[..., Kind]) -> dict[str, type[Kind]]:
 
 
 def from_name(kind: Callable[..., Kind], name: str, **options: Any) -> Kind:
-    """Return the method of a kind that has this name on the command line, with the given fields."""
+    """Return the method of a kind with this name (that of the command line or of the class), with the given fields."""
     known = by_name(kind)
+    classes = {cls.__name__: word for word, cls in known.items() if not cls.cli_variants}
+    name = classes.get(name, name)
     if name not in known:
         raise InputError(f"{kind.__name__.lower()}={name!r} is not known; use {', '.join(sorted(known))}")
     return known[name](*[name] if known[name].cli_variants else (), **options)

@@ -22,13 +22,14 @@ from enmesh import late
 from enmesh.data.series import Series
 from enmesh.draw.shown import Shown
 from enmesh.embedding import Pasts, checked_pasts
-from enmesh.errors import InputError, hazard
+from enmesh.errors import InputError, hazard, refuse_if
 from enmesh.estimators import KSG, Estimator, Gaussian, Regression
 from enmesh.explain import long_run_variance
 from enmesh.inference.workers import in_order
 from enmesh.measures import Node, Transfers, link
 from enmesh.methods import resolve
-from enmesh.options import whole
+from enmesh.options import restore, whole
+from enmesh.scores import LinkTest
 from enmesh.sureness.units import Units, units_of
 
 SLOWEST = 0.5  # least power of N with which a bias is taken to shrink
@@ -71,6 +72,7 @@ def interval(
     level: float = 0.95,
     estimator: Estimator | str | None = None,
     embedding: Pasts | None = None,
+    network: Any = None,
     n: int = 50,
     n_jobs: int | None = None,
     seed: int = 0,
@@ -84,6 +86,9 @@ def interval(
     ----------
     source, target, given, estimator, embedding
         As in `transfer_entropy`.
+    network
+        Take test and lags from a network that `infer` returned; ``given`` are then the other sources of the target in
+        it, unless it says others.
     level
         Confidence: the share of recordings whose limits hold the true value.
     n, seed, n_jobs
@@ -103,8 +108,18 @@ def interval(
     whole("n", n, 10, limit="bootstrap")
     whole("seed", seed)
     ends = link(series, source, target, given)
+    if network is not None:
+        told = "network= brings its own test and lags"
+        refuse_if(estimator is not None or embedding is not None, f"{told}; leave out estimator and embedding")
+        told = f"the network has the nodes {', '.join(network.names)}, the series {', '.join(series.names)}"
+        refuse_if(sorted(network.names) != sorted(series.names), f"{told}; give the recording of the network")
+        others = [node for node in map(series.index, network.parents[target]) if node not in ends[0]]
+        ends, score = (ends[0], ends[1], ends[2] or others), restore(network.options["score"])
+        if isinstance(score, LinkTest):
+            return _as_inferred(score.bind(series), ends, level)
+        estimator, embedding = score.estimator, score.embedding
     if estimator is None and embedding is None:
-        return _as_inferred(series, ends, level)
+        return _as_inferred(late.lazy_import("plan").default_scorer(series), ends, level)
     measure: Estimator = KSG() if estimator is None else resolve(Estimator, estimator)
     pasts = checked_pasts(embedding)
     transfers = Transfers(series, measure, pasts)
@@ -119,11 +134,10 @@ def interval(
     return _subsampled(value, found, power, level)
 
 
-def _as_inferred(series: Series, ends: Ends, level: float) -> Interval:
+def _as_inferred(scorer: Any, ends: Ends, level: float) -> Interval:
     """Return limits of the value by the default test: its sample values are those of regressions."""
-    scorer = late.lazy_import("plan").default_scorer(series)
     test, (local, rows) = scorer.asked(*ends), scorer.local(*ends)
-    starts = np.searchsorted(rows, np.concatenate([[0], np.cumsum(series.lengths)]))
+    starts = np.searchsorted(rows, np.concatenate([[0], np.cumsum(scorer.series.lengths)]))
     dof = max(1.0, 2 * len(local) * test.null_mean)
     return _limits(test.value, local, starts, dof, len(local) - dof - 1, level)
 
