@@ -110,6 +110,13 @@ BAD = {
         dict(values=GOOD, missing="ignore"),
         "missing='ignore' is not an option; use 'raise', 'drop' or 'interpolate:5'",
     ),
+    "truth": (dict(values=GOOD, truth="x0>x1"), "truth is no mapping; give {target: sources}"),
+    "columns": (dict(values=GOOD, columns=5), "columns=5 is not possible; give names of columns"),
+    "pivot": (dict(values=GOOD, pivot=5), "pivot=5 is not possible; name three columns: time, variable and value"),
+    "dims": (
+        dict(values=GOOD, dims=5),
+        "dims=5 is not possible; name each axis once, such as dims=('trial', 'node', 'time')",
+    ),
     "mixed": (
         dict(values=pd.DataFrame({"a": ["x", 1.0, "y", 2.0], "b": [1.0, 2.0, 3.0, 4.0]})),
         "row 1, column a: 'x' is not a number; if it stands for a missing value, pass na='x', "

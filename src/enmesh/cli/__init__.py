@@ -7,7 +7,6 @@ import re
 import signal
 import sys
 import threading
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Annotated, Any
@@ -19,7 +18,7 @@ from enmesh.cli import arguments, compare, help, infer, inspect, measure, model,
 from enmesh.cli import open as page
 from enmesh.data.rules import Reading
 from enmesh.data.table import visible
-from enmesh.errors import HazardWarning, InputError, was_stopped
+from enmesh.errors import InputError, was_stopped
 
 OK, FAILED, REFUSED, STOPPED = 0, 1, 2, 130
 # Typer brings its own copy of click or uses the one installed; this is the base of usage errors in either.
@@ -178,14 +177,10 @@ class _OnStderr(logging.Handler):
 @contextmanager
 def _spoken() -> Iterator[None]:
     """Say on stderr what is logged, at once, and each hazard once, when the command is done; no other warnings."""
-    met: dict[str, None] = {}
     handler, log = _OnStderr(), logging.getLogger("enmesh")
     log.addHandler(handler)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("always", HazardWarning)
-            warnings.showwarning = lambda message, *_, **__: met.setdefault(str(message))
+        with show.held_hazards() as met:
             yield
     finally:
         log.removeHandler(handler)

@@ -114,6 +114,7 @@ def argument(name: str, kind: Any, told: str, metavar: str | None = None, **more
 WORDS = list[str]
 FORMATS = "csv, tsv, txt, xlsx, parquet, npy, npz, mat, edf or what MNE reads, or in gz, xz, zip; - is stdin"
 FILE = argument("data", Path, f"Recording: {FORMATS}.", "FILE")
+FILES = argument("data", list[Path], f"Recording: {FORMATS}. Each further file is a trial.", "FILE...")
 SOURCE = "Source node, or several with commas for their collective transfer entropy."
 LINK = {
     **argument("source", str, SOURCE),

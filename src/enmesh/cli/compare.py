@@ -1,6 +1,5 @@
 """enmesh compare: what grew and what fell between two recordings or two groups of subjects."""
 
-import json as js
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,8 +7,7 @@ from typing import Any
 import enmesh as em
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
-from enmesh.cli.results import refuse_foreign, results_folder, write_links
-from enmesh.data.sources import write_whole
+from enmesh.cli.results import refuse_foreign, write_answer
 from enmesh.data.table import listed, visible
 from enmesh.errors import InputError
 from enmesh.network.network import LEVEL
@@ -63,23 +61,17 @@ def compare(words: a.Given) -> None:
         "exchanged": found.exchanged,
         "links": found.links.to_dict("records"),
     }
-    writers: dict[str, Any] = {
-        "difference.json": lambda file: file.write_text(js.dumps(made, indent=1), encoding="utf-8"),
-        "difference.csv": lambda file: write_links(found.links, file),
-        **dict.fromkeys(("difference.png", "difference.svg"), found.plot),
-        "difference.html": found.report,
-    }
-    files = [write_whole(results_folder(out) / name, writers[name]) for name in FILES]
+    links = found.links
+    files = write_answer(out, FILES, made, links, found)
     if words["json"]:
-        show.as_json({**made, "files": [str(file) for file in files]})
+        show.as_json({**made, "files": files})
     elif loud:
-        links = found.links
         changed = links[links.q_value <= LEVEL]
         said = f"{len(changed)} of {len(links)} pairs differ" if len(changed) else "no pair differs"
         print(f"{said} (q up to {LEVEL:g}; {found.exchanged})")
         columns = ["source", "target", *(f"TE {name}" for name in found.labels), "difference", "p", "q"]
         show.table(columns, [list(row) for row in links.itertuples(index=False)])
-        print(f"files in {out}: {', '.join(file.name for file in files)}")
+        show.where(files)
 
 
 def _sides(files: list[Path]) -> tuple[list[Path], list[Path]]:

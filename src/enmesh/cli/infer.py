@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import count
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ log = logging.getLogger("enmesh")
 
 # The store of a results folder, and the endings of its name and of those SQLite keeps beside it.
 STORE, ENDINGS = "run.db", ("", "-wal", "-shm")
-FILES = a.argument("data", list[Path], f"Recording: {a.FORMATS}. Each further file is a trial.", "FILE...")
+
 WHERE = a.group(
     "Search",
     cluster=(str, "ADDRESS", "Scheduler of a dask cluster that computes, tcp://host:8786, or its scheduler file."),
@@ -39,7 +39,7 @@ class Interrupted(Exception):
 
 
 @a.with_options(
-    FILES,
+    a.FILES,
     a.JSON,
     a.QUIET,
     a.OUTPUT,
@@ -173,7 +173,7 @@ def kept_in(path: Path, digest: str, inputs: Sequence[Path], resume: bool, comma
         return
     if any(run["status"] == "running" for run in held):
         raise InputError(f"{path} belongs to a run that is still going on; wait for it or give another --out")
-    aside = _free(path) if path.exists() else None
+    aside = next(one for one in _numbered(path) if not one.exists()) if path.exists() else None
     if aside is not None:
         _move(path, aside)
     try:
@@ -187,7 +187,8 @@ def kept_in(path: Path, digest: str, inputs: Sequence[Path], resume: bool, comma
         raise
     finally:
         if held and aside is not None and aside.exists():
-            log.warning("%s of an earlier run is kept as %s; --resume would go on from it", path, _oldest(aside))
+            name = _oldest(path, aside)
+            log.warning("%s of an earlier run is kept as %s; --resume would go on from it", path, name)
 
 
 def _core(command: str) -> list[str]:
@@ -201,19 +202,15 @@ def _core(command: str) -> list[str]:
     return core
 
 
-def _aside(path: Path, number: int) -> Path:
-    return path.with_name(f"{path.stem}-{number}{path.suffix}")
+def _numbered(path: Path) -> Iterator[Path]:
+    """Yield the names of stores that are set aside: run-1.db, run-2.db and so on."""
+    return (path.with_name(f"{path.stem}-{number}{path.suffix}") for number in count(1))
 
 
-def _free(path: Path) -> Path:
-    return next(one for one in (_aside(path, number) for number in count(1)) if not one.exists())
-
-
-def _oldest(aside: Path) -> str:
+def _oldest(path: Path, aside: Path) -> str:
     """Let a store that was set aside take the place of those that were set aside before; return its name."""
-    stem, _, number = aside.stem.rpartition("-")
-    first = aside.with_name(f"{stem}-1{aside.suffix}")
-    for older in [aside.with_name(f"{stem}-{one}{aside.suffix}") for one in range(1, int(number))]:
+    first = next(_numbered(path))
+    for older in takewhile(aside.__ne__, _numbered(path)):
         if older.exists() and not store.is_store(older):
             return aside.name  # somebody else's file: it stays
         _move(older)

@@ -1,17 +1,14 @@
 """enmesh inspect: what a recording holds, what would be done with it, what that costs, and what to do first."""
 
 import shlex
-from pathlib import Path
 
 import enmesh as em
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
 from enmesh.errors import collected_hazards
 
-FILES = a.argument("data", list[Path], f"Recording: {a.FORMATS}. Each further file is a trial.", "FILE...")
 
-
-@a.with_options(FILES, a.JSON, a.LEVEL, a.DEFAULT_TEST, a.ESTIMATOR, a.EMBEDDING, a.score, a.DATA)
+@a.with_options(a.FILES, a.JSON, a.LEVEL, a.DEFAULT_TEST, a.ESTIMATOR, a.EMBEDDING, a.score, a.DATA)
 def inspect(given: a.Given) -> None:
     """Say what a recording holds, what infer would do, its cost, and what to do first.
 

@@ -98,18 +98,15 @@ def te(words: a.Given) -> None:
             how = build.present(build.asked(words), ("estimator", "embedding", "max_lag"))
         else:
             how = {"estimator": scorer.score.estimator, "embedding": scorer.score.embedding or em.Embedding()}
-        lags = {data.names[i]: scorer.lags(i, end) for i in starts}
-        by_link_test = isinstance(scorer.score, em.LinkTest) and len(starts) == 1
-        told = {"lags": "; ".join(f"{name} {_listed(each)}" for name, each in lags.items())} | chosen
-        about = {"estimator": _measure(scorer.score), "lags": lags}
     by = {option: words[option] for option in ("surrogate", "n_surrogates", "seed")}
     test = em.significance(data, sources, target, given=given, **how, **by)
-    if not words["events"] and by_link_test and test.lag:
-        lags = {data.names[starts[0]]: tuple(sorted({*scorer.acts_at(starts[0], end), test.lag}))}
-        told["lags"] = "; ".join(f"{name} {_listed(each)}" for name, each in lags.items())
-        about["lags"] = lags
+    if not words["events"]:
+        lags = {data.names[i]: scorer.lags(i, end) for i in starts}
+        if isinstance(scorer.score, em.LinkTest) and len(starts) == 1 and test.lag:
+            lags = {data.names[starts[0]]: tuple(sorted({*scorer.acts_at(starts[0], end), test.lag}))}
+        told = {"lags": "; ".join(f"{name} {_listed(each)}" for name, each in lags.items())} | chosen
+        about = {"estimator": _measure(scorer.score), "lags": lags, "lag": test.lag}
     if words["json"]:
-        about |= {} if words["events"] else {"lag": test.lag}
         about |= {"source": sources, "target": target, "given": given, "te": test.value}
         about |= {"p_value": test.p_value, "corrected": test.corrected, "surrogates": len(test.null)}
         show.as_json(about)
@@ -138,8 +135,7 @@ def lags(words: a.Given) -> None:
       enmesh lags recording.csv a b --given c --estimator gaussian --json
     """
     source, target, out = (words[name] for name in ("source", "target", "out"))
-    if out is not None:
-        refuse_existing(out, words["force"])
+    refuse_existing(out, words["force"])
     series, asked = build.recording(words), build.asked(words)
     series.index(source)
     embedded = asked["embedding"] is not None
@@ -156,7 +152,7 @@ def lags(words: a.Given) -> None:
         kept = ("source", "target", "given", "lags", "te", "low", "high", "threshold", "best")
         about = {name: getattr(profile, name) for name in (*kept, "tested", "value", "p_value")}
         about |= {"surrogates": len(profile.null), "estimator": _measure(scorer.score)}
-        show.as_json(about | {"file": out and str(out)})
+        show.as_json(about | {"file": out})
         return
     rows = [
         [lag, *map(float, row[:3]), " ".join(["*"] * bool(row[3]) + ["best"] * (lag == profile.best)) or "-"]

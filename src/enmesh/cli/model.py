@@ -46,20 +46,19 @@ def whatif(words: a.Given) -> None:
       enmesh whatif recording-results/ a b --data recording.csv
     """
     out = words["out"]
-    if out is not None:
-        refuse_existing(out, words["force"])
+    refuse_existing(out, words["force"])
     model = _model(words)
     how: dict[str, Any] = {name: words[name] for name in ("change", "horizon", "hold", "confidence", "seed")}
     found = model.effect(words["source"], words["target"], **how)
     if out is not None:
         found.plot(out)
+    table = found.table.reset_index()
     if words["json"]:
         about = {name: getattr(found, name) for name in ("source", "target", "change", "hold", "confidence")}
-        rows = found.table.reset_index().to_dict("records")
-        show.as_json({**about, "effect": rows, "assumptions": found.assumptions, "file": out and str(out)})
+        rows = table.to_dict("records")
+        show.as_json({**about, "effect": rows, "assumptions": found.assumptions, "file": out})
         return
     show.say(found.sentence)
-    table = found.table.reset_index()
     show.table([*map(str, table)], [[int(row[0]), *map(float, row[1:])] for row in table.itertuples(index=False)])
     print("This assumes:")
     for one in found.assumptions:
@@ -107,8 +106,7 @@ def power(words: a.Given) -> None:
       enmesh power --nodes 10 --te 0.02 --max-lag 5
     """
     out = words["out"]
-    if out is not None:
-        refuse_existing(out, words["force"])
+    refuse_existing(out, words["force"])
     how: dict[str, Any] = {name: words[name] for name in ("level", "share", "max_lag", "te")}
     if words["data"] is None:
         found = em.plan(words["nodes"] or 2, samples=words["samples"], **how)
@@ -122,7 +120,7 @@ def power(words: a.Given) -> None:
         about = {name: getattr(found, name) for name in ("samples", "level", "share", "te")}
         about["smallest"] = found.smallest if found.samples is not None else None
         about["samples_needed"] = found.samples_needed() if found.te is not None else None
-        show.as_json({**about, "max_lag": found.lags, "sentence": found.sentence, "file": out and str(out)})
+        show.as_json({**about, "max_lag": found.lags, "sentence": found.sentence, "file": out})
         return
     show.say(found.sentence)
     if out is not None:

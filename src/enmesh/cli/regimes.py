@@ -1,6 +1,5 @@
 """enmesh regimes: when do links change, and what is the network before and after?"""
 
-import json as js
 import sys
 from pathlib import Path
 from typing import Any
@@ -8,9 +7,7 @@ from typing import Any
 import enmesh as em
 from enmesh.cli import arguments as a
 from enmesh.cli import build, show
-from enmesh.cli.results import refuse_foreign, results_folder, write_links
-from enmesh.data.sources import write_whole
-from enmesh.options import plain
+from enmesh.cli.results import refuse_foreign, write_answer
 
 FILES = ("regimes.json", "changes.csv", "regimes.png", "regimes.svg", "regimes.html")
 FORMAT = "enmesh regimes 1"
@@ -41,10 +38,8 @@ def regimes(words: a.Given) -> None:
     out, loud = words["out"], not (words["json"] or words["quiet"])
     refuse_foreign(out, FILES, "regimes", [words["data"]], words["force"])
     series = build.recording(words)
-    how: dict[str, Any] = {"n_jobs": words["n_jobs"], "progress": loud and sys.stderr.isatty()}
-    if words["max_lag"] is not None:
-        how["max_lag"] = words["max_lag"]
-    found = em.regimes(series, level=words["level"], shortest=words["shortest"], **how)
+    how = build.present(words, ("n_jobs", "level", "shortest", "max_lag"))
+    found = em.regimes(series, progress=loud and sys.stderr.isatty(), **how)
     made = {
         "format": FORMAT,
         "change_points": list(found.change_points),
@@ -53,18 +48,12 @@ def regimes(words: a.Given) -> None:
         "changes": found.changes.to_dict("records"),
         "parents": [{t: list(s) for t, s in one.parents.items()} for one in found.networks],
     }
-    writers: dict[str, Any] = {
-        "regimes.json": lambda file: file.write_text(js.dumps(plain(made), indent=1), encoding="utf-8"),
-        "changes.csv": lambda file: write_links(found.changes, file),
-        **dict.fromkeys(("regimes.png", "regimes.svg"), found.plot),
-        "regimes.html": found.report,
-    }
-    files = [write_whole(results_folder(out) / name, writers[name]) for name in FILES]
+    files = write_answer(out, FILES, made, found.changes, found)
     if words["json"]:
-        show.as_json({**made, "files": [str(file) for file in files]})
+        show.as_json({**made, "files": files})
     elif loud:
         _say(found)
-        print(f"files in {out}: {', '.join(file.name for file in files)}")
+        show.where(files)
 
 
 def _say(found: Any) -> None:

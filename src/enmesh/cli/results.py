@@ -12,6 +12,7 @@ from enmesh.data.sources import is_there, shorter, write_whole
 from enmesh.data.table import guarded, listed, visible
 from enmesh.errors import InputError
 from enmesh.network.network import Network
+from enmesh.options import plain
 
 FILES = ("network.json", "edges.csv", "network.png", "network.svg", "report.html")
 
@@ -63,14 +64,24 @@ def write_results(network: Network, folder: Path, names: Sequence[str] = FILES) 
     edges = seen.edges.assign(lags=[" ".join(map(str, lags)) for lags in seen.edges["lags"]])
     writers: dict[str, Callable[[Path], object]] = {
         "network.json": network.to_json,
-        "edges.csv": lambda file: write_links(edges, file),
+        "edges.csv": partial(write_links, edges),
         **dict.fromkeys(("network.png", "network.svg"), seen.plot),
         "report.html": seen.report,
         "network.graphml": seen.to_graphml,
         "network.gexf": seen.to_gexf,
-        "network.dot": lambda file: _write_dot(seen, file),
+        "network.dot": partial(_write_dot, seen),
     }
     return [write_whole(folder / name, writers[name]) for name in names]
+
+
+def write_answer(folder: Path, names: Sequence[str], made: Mapping[str, Any], links: Any, found: Any) -> list[Path]:
+    """Write what was found as files of these names: JSON, the table of links, two pictures, and a page to share."""
+    text = json.dumps(plain(made), indent=1)
+    writers: list[Callable[[Path], object]] = [
+        lambda file: file.write_text(text, encoding="utf-8"), partial(write_links, links), found.plot, found.plot,
+        found.report,
+    ]  # fmt: skip
+    return [write_whole(results_folder(folder) / name, write) for name, write in zip(names, writers)]
 
 
 def with_visible_names(network: Network) -> Network:

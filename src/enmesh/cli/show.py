@@ -61,8 +61,8 @@ def _cell(value: Any) -> str:
 
 
 def as_json(data: Any) -> None:
-    """Print data as strict JSON: what is not a finite number becomes null."""
-    print(json.dumps(plain(data), indent=1, allow_nan=False))
+    """Print data as strict JSON: what is not a finite number becomes null, a path its name."""
+    print(json.dumps(plain(data), indent=1, allow_nan=False, default=str))
 
 
 def embedding(value: Any, names: Sequence[str]) -> str:
@@ -101,6 +101,11 @@ def network(found: Network, files: Sequence[Path] = (), truth: Mapping[str, Sequ
     for at, (what, value, reason) in enumerate(found.choices):
         say(fewer_digits(f"{'choices:' if at == 0 else '        '} {what} {value} ({reason})"))
     say(f"found as: {standing(found)} Score {found.score:.6g}.")
+    where(files)
+
+
+def where(files: Sequence[Path]) -> None:
+    """Print in which folder files are, and their names."""
     if files:
         say(f"files in {files[0].parent}: {', '.join(file.name for file in files)}")
 
@@ -113,14 +118,22 @@ def _caution(step: cautions.Step, first: bool, count: int) -> str:
 
 
 @contextmanager
+def held_hazards() -> Iterator[dict[str, None]]:
+    """Hold back hazards, each once, and all other warnings for good."""
+    held: dict[str, None] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", HazardWarning)
+        warnings.showwarning = lambda message, *_, **__: held.setdefault(str(message))
+        yield held
+
+
+@contextmanager
 def cautions_in_order(shown: list[str]) -> Iterator[None]:
     """Hold back hazards until the end, and leave out those that were ``shown`` in the meantime."""
     held: dict[str, None] = {}
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("always", HazardWarning)
-            warnings.showwarning = lambda message, *_, **__: held.setdefault(str(message))
+        with held_hazards() as held:
             yield
     finally:
         for message in held:
@@ -143,7 +156,7 @@ def network_json(found: Network, files: Sequence[Path] = ()) -> dict[str, Any]:
         "edges": found.edges.to_dict("records"),
         "choices": [dict(zip(("what", "value", "reason"), choice)) for choice in found.choices],
         "warnings": found.warnings,
-        "files": [str(file) for file in files],
+        "files": files,
     }
 
 

@@ -95,13 +95,13 @@ def datasets(given: a.Given) -> None:
 def _write(series: em.Series, given: a.Given) -> None:
     """Write a recording to a file or to stdout, and say what is known of it."""
     truth, acting, out = series.truth or {}, series.truth_lags or {}, given["out"]
+    refuse_existing(out, given["force"])
     if out is not None:
-        refuse_existing(out, given["force"])
         write_series(series, out)
     if given["json"]:
         about = {"names": series.names, "dt": series.dt, "truth": series.truth, "samples": series.lengths[0]}
         about["lags"] = {f"{s}:{t}": found for (s, t), found in acting.items()}
-        show.as_json(about | ({"file": str(out)} if out is not None else {"values": series.values}))
+        show.as_json(about | ({"file": out} if out is not None else {"values": series.values}))
     elif out is not None:
         pairs = [(s, t) for t, sources in truth.items() for s in sources]
         late = {ends: f" (lag {', '.join(map(str, lags))})" for ends, lags in acting.items() if lags != (1,)}
@@ -173,4 +173,4 @@ def reproduce(given: a.Given) -> None:
     how = {option: given[option] for option in ("quick", "seed", "n_jobs")}
     folder = given["out"] or Path(f"reproduce-{name}")
     files = enmesh_reproduce.run(name, out=folder, progress=sys.stderr.isatty(), **how)
-    print(f"files in {folder}: {', '.join(file.name for file in files)}")
+    show.where(files)

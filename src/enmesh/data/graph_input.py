@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from enmesh.errors import InputError, refuse_if
+from enmesh.options import names_in
 
 # Marks that other notations have for edges; a node may have them in its name where the names are known.
 ODD = '<:|{}[]()="'
@@ -77,8 +78,7 @@ def tiers_in(tiers: Any) -> list[list[Any]]:
         return []
     if isinstance(tiers, (str, Mapping)) or not isinstance(tiers, Iterable) or getattr(tiers, "ndim", 1) == 0:
         raise InputError(f"tiers={tiers!r} are no groups of nodes; give them in order, as [['a'], ['b', 'c']]")
-    groups = [[one] if isinstance(one, str) or not isinstance(one, Iterable) else list(one) for one in tiers]
-    return groups
+    return [[one] if isinstance(one, str) or not isinstance(one, Iterable) else list(one) for one in tiers]
 
 
 def sources_in(candidates: Any) -> dict[Any, Any]:
@@ -88,6 +88,12 @@ def sources_in(candidates: Any) -> dict[Any, Any]:
     if not isinstance(candidates, Mapping):
         raise InputError(f"candidates={candidates!r} names no sources of targets; give {{target: [sources]}}")
     return dict(candidates)
+
+
+def truth_in(truth: Any) -> dict[str, tuple[str, ...]] | None:
+    """Return the graph that generated data, ``{target: sources}``, where it is known."""
+    refuse_if(not isinstance(truth, (Mapping, type(None))), "truth is no mapping; give {target: sources}")
+    return None if truth is None else {str(t): tuple(names_in("truth", sources)) for t, sources in truth.items()}
 
 
 def _nodes_and_edges(graph: Any, names: Sequence[str] | None = None) -> tuple[list[str], list[tuple[str, str]]]:

@@ -1,7 +1,7 @@
 """How a recording is to be taken: the words that `enmesh.read`, `enmesh.Series` and the command line share."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from enmesh.errors import InputError, refuse_if
-from enmesh.options import whole
+from enmesh.options import switch, whole
 
 MODES = ("sort", "ignore")
 # Axes of an array, and what else they may be called.
@@ -143,10 +143,10 @@ def _marks(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _names(word: str, given: Any) -> tuple[str, ...]:
-    names = (given,) if isinstance(given, str) else tuple(given)
-    if not all(isinstance(name, str) for name in names):
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, Iterable) or not all(isinstance(name, str) for name in names):
         raise _refused(word, given, "give names of columns")
-    return names
+    return tuple(names)
 
 
 def _rows(word: str, rows: Any) -> slice:
@@ -167,26 +167,20 @@ def _encoding(word: str, encoding: Any) -> str:
 
 
 def _pivot(word: str, pivot: Any) -> tuple[str, ...]:
-    names = tuple(str(name).strip() for name in (pivot.split(",") if isinstance(pivot, str) else pivot))
-    if len(names) != 3:
+    names = pivot.split(",") if isinstance(pivot, str) else pivot
+    if not isinstance(names, Sequence) or len(names) != 3:
         raise _refused(word, pivot, "name three columns: time, variable and value")
-    return names
+    return tuple(str(name).strip() for name in names)
 
 
 def dims_of(word: str, dims: Any) -> tuple[str, ...]:
     """Return the axes of an array in the order given, by their usual names."""
-    names = re.split(r"[\s,]+", dims.strip()) if isinstance(dims, str) else dims
+    names = re.split(r"[\s,]+", dims.strip()) if isinstance(dims, str) else np.atleast_1d(dims)
     called = {name: axis for axis, names in AXES.items() for name in names}
     axes = tuple(called.get(str(name).strip().lower(), "") for name in names)
     if not all(axes) or len(set(axes)) < len(axes) or len(axes) not in (2, 3) or "time" not in axes:
         raise _refused(word, dims, "name each axis once, such as dims=('trial', 'node', 'time')")
     return axes
-
-
-def _switch(word: str, value: Any) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
-        raise _refused(word, value, "give True or False")
-    return bool(value)
 
 
 def _resample(word: str, step: Any) -> float | bool:
@@ -213,8 +207,10 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "encoding": _encoding,
     "pivot": _pivot,
     "dims": dims_of,
-    "transpose": _switch,
-    "drop_constant": _switch,
+    "header": switch,
+    "units": switch,
+    "transpose": switch,
+    "drop_constant": switch,
     "resample": _resample,
     "sfreq": _sfreq,
 }

@@ -16,6 +16,7 @@ import numpy as np
 
 from enmesh import late
 from enmesh.data import values as prepare
+from enmesh.data.graph_input import truth_in
 from enmesh.data.objects import values_of
 from enmesh.data.rules import Reading, Rules, rules_of, step_of
 from enmesh.data.sources import is_source
@@ -127,7 +128,7 @@ class Series:
         if source:
             files = values if isinstance(values, (list, tuple)) else [values]
             self.file = ", ".join(str(one) for one in files if not hasattr(one, "read") and str(one) != "-")
-        self.truth = None if truth is None else {str(t): tuple(map(str, p)) for t, p in truth.items()}
+        self.truth = truth_in(truth)
         self.truth_lags = None if lags is None else dict(lags)
 
     @classmethod

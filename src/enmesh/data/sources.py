@@ -226,7 +226,7 @@ def shorter(path: object) -> str:
     return text if len(text) <= 120 else f"{text[:60]}...{text[-40:]}"
 
 
-def refuse_existing(path: str | os.PathLike, force: bool = False) -> None:
-    """Refuse to write over a file that is there, unless that is wanted."""
-    if not force and is_there(path) and not Path(path).is_char_device():
+def refuse_existing(path: str | os.PathLike | None, force: bool = False) -> None:
+    """Refuse to write over a file that is there, unless that is wanted; None is no file."""
+    if path is not None and not force and is_there(path) and not Path(path).is_char_device():
         raise InputError(f"{path} is there already; give another name, or use force=True to overwrite it")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from enmesh.data.graph_input import truth_in
 from enmesh.data.series import Series
 from enmesh.data.table import can_be_seen, listed, visible
 from enmesh.errors import InputError, refuse_if
@@ -105,8 +106,7 @@ class Events:
             self.file, truth = data.file, data.truth if truth is None else truth
         self.names = _names(found, names)
         self.guessed = duration is None and windows is None and any(one.limits is None for one in found)
-        refuse_if(not isinstance(truth, (Mapping, type(None))), "truth is no mapping; give {target: sources}")
-        self.truth = None if truth is None else {str(t): tuple(names_in("truth", p)) for t, p in truth.items()}
+        self.truth = truth_in(truth)
         places = [f" in trial {number + 1}" if len(found) > 1 else "" for number in range(len(found))]
         for number, (one, place) in enumerate(zip(found, places)):
             times = {name: _times(t, visible(name + place)) for name, t in one.times.items()}
