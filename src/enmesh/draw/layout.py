@@ -50,13 +50,9 @@ class Layout(Placed):
 
 
 def arrange(
-    names: Iterable[str],
-    edges: Iterable[Edge],
-    *,
-    tall: bool = False,
-    circle: bool = False,
+    names: Iterable[str], edges: Iterable[Edge], *, tall: bool = False, circle: bool = False,
     words: Mapping[Edge, str] | None = None,
-) -> Layout:
+) -> Layout:  # fmt: skip
     """Return the drawing of a graph whose ``edges`` are pairs of positions in ``names``.
 
     A ``tall`` drawing is for a narrow screen: its layers go from top to bottom. With ``circle`` all nodes go on
@@ -98,16 +94,10 @@ def arrange_at(
     lines = tuple((label,) for label in labels)
     sizes = np.array([box(one) for one in lines])
     centres = (places.points - places.points.min(axis=0)) * scale_of(places, float(sizes[:, 0].mean()))
+    still = np.zeros(len(labels))
     drawing = Layout(
-        centres=centres,
-        sizes=sizes,
-        turns=np.zeros(len(labels)),
-        paths={},
-        labels=labels,
-        lines=lines,
-        words={},
-        tags={},
-    )
+        centres=centres, sizes=sizes, turns=still, paths={}, labels=labels, lines=lines, words={}, tags={}
+    )  # fmt: skip
     paths = {(i, j): around(drawing, i, j, both=(j, i) in wanted) for i, j in sorted(wanted)}
     drawing = replace(drawing, paths=paths)
     boxes = corners(drawing.centres, drawing.sizes, drawing.turns)
@@ -116,10 +106,8 @@ def arrange_at(
 
 def scale_of(places: Places, wide: float) -> float:
     """Return by how much places are stretched: neighbours stand a box and a half apart, the whole is not too wide."""
-    apart = np.linalg.norm(places.points[:, None] - places.points, axis=-1) + np.diag(
-        np.full(len(places.points), np.inf)
-    )
-    near = np.min(apart, axis=1)
+    apart = np.linalg.norm(places.points[:, None] - places.points, axis=-1)
+    near = np.min(np.where(np.eye(len(apart)), np.inf, apart), axis=1)
     near = near[np.isfinite(near) & (near > 0)]
     span = float(np.ptp(places.points, axis=0).max())
     if not len(near) or not span:

@@ -15,9 +15,8 @@ FADED = 0.22
 
 
 def _band(ax: Axes, x: Any, low: Any, high: Any, colour: Any) -> None:
-    ax.fill_between(
-        np.asarray(x, float), np.asarray(low, float), np.asarray(high, float), color=colour, alpha=FADED, lw=0
-    )
+    x, low, high = (np.asarray(one, float) for one in (x, low, high))
+    ax.fill_between(x, low, high, color=colour, alpha=FADED, lw=0)
 
 
 def _panels(ax: Axes, names: list[str], theme: Any) -> list[Axes]:
@@ -118,11 +117,8 @@ def power(found: Result, **where: Any) -> Axes:
         said: dict[str, Any] = {"textcoords": "offset points", "color": theme.text, "fontsize": 9}
         ax.annotate(f"{at:,}" if by_samples else f"{at:.3g} nats", (at, found.share), (8, -14), **said)
         ax.set_xscale("log")
-        label = (
-            f"samples (link of {found.te:g} nats)"
-            if by_samples
-            else f"transfer entropy (nats), {found.samples:,} samples"
-        )
+        of_samples, of_nats = f"samples (link of {found.te or 0:g} nats)", "transfer entropy (nats), {:,} samples"
+        label = of_samples if by_samples else of_nats.format(found.samples)
         ax.set(xlabel=label, ylabel="probability to find the link", ylim=(0, 1.02))
         caption(ax, found.sentence, theme)
     return ax

@@ -131,18 +131,10 @@ def colour_bar(
 
 
 def draw_matrix(
-    ax: Axes,
-    values: np.ndarray,
-    colours: str,
-    limits: tuple[float, float],
-    theme: Theme,
-    *,
-    rows: Sequence[str],
-    columns: Sequence[str] | None = None,
-    label: str,
-    framed: "np.ndarray | tuple[()]" = (),
+    ax: Axes, values: np.ndarray, colours: str, limits: tuple[float, float], theme: Theme, *, rows: Sequence[str],
+    columns: Sequence[str] | None = None, label: str, framed: "np.ndarray | tuple[()]" = (),
     written: Callable[[float], str] | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Draw a matrix with a colour scale; what is not known is blank, ``framed`` cells have a frame.
 
     Without names of ``columns`` the rows drive the columns. ``written`` gives the number in a cell.

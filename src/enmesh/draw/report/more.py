@@ -20,16 +20,11 @@ from enmesh.draw.layout import Layout, arrange
 from enmesh.draw.shapes import THICK, THIN, Edge, edges_of, headed, sampled
 from enmesh.draw.style import THEMES
 from enmesh.draw.subject import LEVEL, Network, Result
+from enmesh.options import plain
 
 Look = tuple[float, str]  # width of an arrow from 0 to 1, and colour
 PLAIN = "var(--s1)"
 UNIT = 20  # pixels
-TABS = (("divider", "Divider", "true"), ("sides", "Side by side", "false"), ("changes", "Difference", "false"))
-KEY = (
-    '<p class="quiet keys"><span class="key"><i class="line thick"></i> width: transfer entropy; in the difference '
-    'its change</span><span class="key"><i class="patch grew"></i> grew</span><span class="key"><i class="patch '
-    f'fell"></i> fell</span><span class="key"><i class="line"></i> grey or dashed: q above {LEVEL:g}</span></p>'
-)
 OFTEN, SELDOM = 0.5, 0.1  # shares of cuts from which a link is solid, and drawn
 MOST_SIDES, FEW_SIDES = 24, 4  # networks beside each other, and so few that each is large
 MANY_HALVES = 100  # networks of halves that make shares fine
@@ -40,6 +35,21 @@ MOST_COLUMNS = 240  # of a picture over time; of more windows every second, thir
 def asset(name: str) -> str:
     """Return a file of the page's own."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def filled(name: str, **parts: Any) -> str:
+    """Return a file of the page's own with its parts."""
+    return Template(asset(name)).substitute(parts)
+
+
+def embed(data: Any) -> str:
+    """Return JSON that may stand in a script element: no character in it can end the element.
+
+    >>> embed(["</script>"])
+    '["\\\\u003c/script\\\\u003e"]'
+    """
+    made = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return made.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 class Markup(str):
@@ -195,36 +205,19 @@ def regimes_parts(found: Result) -> tuple[dict[str, Any], str, str]:
 
 def player(found: Result) -> str:
     """Return the network of one window with a button that plays all of them; windows.js moves it."""
-    names = found.network.names
-    times, unit, pairs, te, q_value = over_time(found)
+    names, (times, unit, pairs, te, q_value) = found.network.names, over_time(found)
     ever = np.flatnonzero((q_value <= LEVEL).any(0)).tolist()
-    top = float(np.nanmax(te, initial=0.0)) or 1.0
+    drawn, top = [pairs[k] for k in ever], float(np.nanmax(te, initial=0.0)) or 1.0
     data = {
-        "times": times, "pairs": [f"{pairs[k][0]} {pairs[k][1]}" for k in ever],
+        "times": times, "pairs": [f"{i} {j}" for i, j in drawn],
         "te": np.maximum(np.nan_to_num(te[:, ever] / top), 0).round(3).tolist(),
         "on": (q_value[:, ever] <= LEVEL).astype(int).tolist(),
     }  # fmt: skip
-    if not ever:
-        return f'<section id="player"><h2>Over time</h2><p>No link has q ≤ {LEVEL:g} in any window.</p></section>'
-    drawn = [pairs[k] for k in ever]
-    picture = both_ways(dict.fromkeys(drawn, (1.0, PLAIN)), arranged(names, drawn), "Network of one window")
-    moved = f'<input id="window" type="range" min="0" max="{len(times) - 1}" value="0" aria-label="window">'
-    after = "" if unit in NUMBERED else f" {unit}"
-    bar = (
-        '<p class="slider"><button type="button" id="play" aria-label="Play">▶</button>'
-        f'{moved}<span>{"sample" if unit == "samples" else "time"} <output id="window-time"></output>{after}</span></p>'
-    )
-    key = (
-        '<figcaption><span class="key"><i class="line thick"></i> width: transfer entropy in the window</span>'
-        f'<span class="key"><i class="line pale"></i> faint: q above {LEVEL:g} there</span></figcaption>'
-    )
-    chart = '<div id="window-count"><p class="quiet">links in each window; click one</p></div>'
-    inside = f"{bar}<figure>{picture}{chart}{key}</figure>"
-    whole = f"<div id=\"window-net\" data-windows='{text(json.dumps(data))}'>{inside}</div>"
-    return (
-        f'<section id="player"><div class="stage">{whole}{_window_answer(found)}</div></section>'
-        '<h2 class="of-all">Of the whole recording</h2>'
-    )
+    return filled(
+        "player.html", data=text(json.dumps(data)), last=len(times) - 1, level=f"{LEVEL:g}",
+        answer=_window_answer(found), what=NUMBERED.get(unit, "time"), unit="" if unit in NUMBERED else f" {unit}",
+        picture=both_ways(dict.fromkeys(drawn, (1.0, PLAIN)), arranged(names, drawn), "Network of one window"),
+    )  # fmt: skip
 
 
 def _window_answer(found: Result) -> str:
@@ -299,14 +292,14 @@ def copied(command: str) -> str:
     return f'<p class="command"><code>{text(command)}</code>{button}</p>' if command else ""
 
 
-def small_page(
-    body: str, about: str, headline: str, rows: Any, title: str, notes: str, **parts: Any
-) -> str:  # fmt: skip
-    """Return a page without a network that can be explored: ``rows`` is the table that it saves as CSV."""
-    return Template(asset("shell.html")).substitute(
-        title=text(f"{title}: {about}: {headline}" if title else f"{about}: {headline}"), about=text(about),
-        headline=text(headline), notes=own_notes(notes), body=Template(asset(body)).substitute(parts),
-        rows=_rows_of(rows), script=asset("copy.js") + asset("small.js"), style=asset("page.css"),
+def small_page(body: str, about: str, headline: str, frame: Any, title: str, notes: str, **parts: Any) -> str:
+    """Return a page without a network that can be explored; it saves the table ``frame`` as CSV."""
+    rows = [list(frame.columns), *plain(frame.to_numpy(object).tolist())]
+    name = ": ".join(filter(None, (title, about, headline)))
+    return filled(
+        "shell.html", title=text(name), about=text(about), headline=text(headline), notes=own_notes(notes),
+        body=filled(body, **parts), rows=embed(rows), script=asset("copy.js") + asset("small.js"),
+        style=asset("page.css"),
     )  # fmt: skip
 
 
@@ -336,42 +329,18 @@ def comparison_page(found: Result, *, title: str = "", notes: str = "") -> str:
     return small_page("comparison.html", about, headline, found.links, title, notes, stage=stage, **parts)
 
 
-def _rows_of(frame: Any) -> str:
-    """Return a table as JSON that may stand in a script element, for the CSV file that the page saves."""
-    rows = [list(frame.columns), *frame.to_numpy(object).tolist()]
-    plain_ = [[None if isinstance(cell, float) and not math.isfinite(cell) else cell for cell in row] for row in rows]
-    return json.dumps(plain_, allow_nan=False).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
 def _compared(found: Result) -> str:
     """Return both networks in one layout with a divider, side by side, and the difference; nothing without networks."""
     if not found.networks:
         return ""
-    names, labels = list(found.difference.columns), [text(label) for label in found.labels]
-    looks, changed = _looks(found), _changes(found)
-    drawn = arranged(names, {edge for one in [*looks.values(), changed[0]] for edge in one})
-    first, second = (both_ways(links, drawn, name) for name, links in looks.items())
-    difference = both_ways(changed[0], drawn, "Difference", changed[1])
-    tabs = "".join(
-        f'<button type="button" role="tab" data-tab="{name}" aria-selected="{chosen}">{word}</button>'
-        for name, word, chosen in TABS
-    )
-    divided = (
-        f'<div class="layers"><b>{labels[0]}</b><b>{labels[1]}</b><div class="below">{second}</div>'
-        f'<div class="above">{first}</div></div>'
-        f'<p class="slider"><span>{labels[0]}</span><input id="cut" type="range" min="0" max="100" value="50" '
-        f'aria-label="divider"><span>{labels[1]}</span></p>'
-    )
-    two = "".join(
-        f"<figure><figcaption>{name}</figcaption>{svg}</figure>" for name, svg in zip(labels, (first, second))
-    )
-    left = (
-        f'<div><div class="tabs" role="tablist">{tabs}</div>'
-        f'<div id="divider" role="tabpanel" aria-label="Divider">{divided}</div>'
-        f'<div id="sides" role="tabpanel" aria-label="Side by side" hidden><div class="sides">{two}</div></div>'
-        f'<div id="changes" role="tabpanel" aria-label="Difference" hidden>{difference}</div>{KEY}</div>'
-    )
-    return f'<div class="stage">{left}{_comparison_answer(found)}</div>'
+    looks, (changed, doubtful) = _looks(found), _changes(found)
+    drawn = arranged(list(found.difference.columns), {edge for one in [*looks.values(), changed] for edge in one})
+    above, below = (both_ways(links, drawn, name) for name, links in looks.items())
+    return filled(
+        "stage.html", first=text(found.labels[0]), second=text(found.labels[1]), above=above, below=below,
+        difference=both_ways(changed, drawn, "Difference", doubtful), level=f"{LEVEL:g}",
+        answer=_comparison_answer(found),
+    )  # fmt: skip
 
 
 def _comparison_answer(found: Result) -> str:

@@ -18,28 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.draw import answer, cautions
-from enmesh.draw.arrows import (
-    MOST_HALOS,
-    PALEST,
-    lag_text,
-    lag_unit,
-    lags_of,
-    links_of,
-    shares_of,
-    signs_of,
-    spans_of,
-    tags_of,
-    thickest,
-    usual_lags,
-)  # fmt: skip
+from enmesh.draw import answer, arrows, cautions
 from enmesh.draw.curves import raster
 from enmesh.draw.labels import short
 from enmesh.draw.layout import Layout, arrange, arrange_at
 from enmesh.draw.places import Places, places_of
 from enmesh.draw.plot import block_order, ends_in
 from enmesh.draw.report import cite, more, words
-from enmesh.draw.report.more import asset, figure, table, text
+from enmesh.draw.report.more import asset, embed, figure, filled, table, text
 from enmesh.draw.shapes import POINTS, THIN, Edge, extremes
 from enmesh.draw.subject import LEVEL, UNTESTED, Candidate, Network, all_tests
 from enmesh.draw.tags import tag_size
@@ -102,13 +88,11 @@ def html_of(result: Any, *, title: str, notes: str, **where: Any) -> str:
             networks, sections, said = more.regimes_parts(result)
             return several(networks, sections, title=f"{title}: {said}" if title else said, notes=notes)
         case "Windows":
-            parts: dict[str, Any] = {
-                "first": more.player(result),
-                "script": asset("windows.js"),
-                "said": more.window_headline(result),
-            }
+            first, own["said"], own["script"] = more.player(result), more.window_headline(result), asset("windows.js")
             warned = [said for said in result.network.warnings if "parts of the record" not in said]
-            return page(replace(result.network, warnings=tuple(warned)), more.windows_section(result), **parts, **own)
+            return page(
+                replace(result.network, warnings=tuple(warned)), more.windows_section(result), first=first, **own
+            )
     return several(result, **own) if isinstance(result, Mapping) else page(result, **own)
 
 
@@ -144,26 +128,20 @@ def page(
     network, outlook = network.with_evidence(), lazy_import("outlook")(network)
     facts = words.facts(network)
     sentences = TOLD_IF.sub(lambda item: f"<li>{item[2]}" if item[1] in facts else "", asset("body.html"))
+    further = _events(network) + more.pairs_within(network) + more.hidden_section(network) + sections
     body = Template(sentences).substitute(
-        _parts(network),
-        notes=more.own_notes(notes),
-        first=first,
-        more=_events(network) + more.pairs_within(network) + more.hidden_section(network) + sections,
+        _parts(network), notes=more.own_notes(notes), first=first, more=further,
         outlook=asset("outlook.html") if outlook else "",
-    )
+    )  # fmt: skip
     name = title or words.recording(network)
     headline = said or words.headline(network)
-    html = Template(asset("page.html")).substitute(
-        title=text(": ".join(filter(None, [name, headline]))),
+    return sealed(filled(
+        "page.html", title=text(": ".join(filter(None, [name, headline]))), recording=_recorded(network, title),
         contents="".join(f'<a href="#{at}">{brief or heading}</a>' for at, brief, heading in SECTION.findall(body)),
-        recording=_recorded(network, title),
-        headline=text(headline),
-        body=body,
-        style=asset("page.css"),
+        headline=text(headline), body=body, style=asset("page.css"),
         script="\n".join([*map(asset, SCRIPTS[:-1]), script, asset(SCRIPTS[-1])]),
         data=embed(contents(network, places=places) | {"outlook": outlook}),
-    )
-    return sealed(html)
+    ))  # fmt: skip
 
 
 def _parts(network: Network) -> dict[str, Any]:
@@ -277,18 +255,14 @@ def _answer_of_several(networks: Mapping[str, Network]) -> str:
 
 def inline(network: Network) -> str:
     """Return the interactive network alone as HTML, for a frame in a notebook."""
-    html = Template(asset("inline.html")).substitute(
-        title=text(words.headline(network)),
-        network=_network_section(network),
-        style=asset("page.css"),
-        script="\n".join(asset(name) for name in PICTURE),
-        data=embed(contents(network, whole=False)),
-    )
-    return sealed(html)
+    return sealed(filled(
+        "inline.html", title=text(words.headline(network)), network=_network_section(network), style=asset("page.css"),
+        script="\n".join(map(asset, PICTURE)), data=embed(contents(network, whole=False)),
+    ))  # fmt: skip
 
 
 def _network_section(network: Network) -> str:
-    html = asset("network.html").replace("lag in samples", f"lag in {lag_unit(network)}")
+    html = asset("network.html").replace("lag in samples", f"lag in {arrows.lag_unit(network)}")
     return html.replace("(nats)", f"({answer.unit(network)})")
 
 
@@ -301,9 +275,8 @@ def _recorded(network: Network, title: str) -> str:
     for key in ("samples", "events", "trials"):
         count = known.get(key)
         if isinstance(count, int) and count > 1:
-            sizes.append(
-                f"{count:,} {key}" + (f" every {known['every']}" if key == "samples" and known.get("every") else "")
-            )
+            step = f" every {known['every']}" if key == "samples" and known.get("every") else ""
+            sizes.append(f"{count:,} {key}{step}")
     parts.append(text(", ".join(sizes)))
     parts += [text(known[key]) for key in ("date", "time") if known.get(key)][:1]
     return f'<p class="recording">{" · ".join(parts)}</p>'
@@ -316,11 +289,8 @@ def _events(network: Network) -> str:
         return ""
     (start, stop), names = map(float, known["shown"]), network.names[:MOST_ROWS]
     whole = float(known.get("duration", stop))
-    part = (
-        f"all {whole:.4g} units"
-        if stop - start >= 0.999 * whole
-        else f"the first {stop - start:.3g} of {whole:.4g} units"
-    )
+    everything = stop - start >= 0.999 * whole
+    part = f"all {whole:.4g} units" if everything else f"the first {stop - start:.3g} of {whole:.4g} units"
     times = [network.preview.get(name, ()) for name in names]
     more = f" The first {MOST_ROWS} nodes." if len(network.names) > MOST_ROWS else ""
     return (
@@ -343,19 +313,19 @@ def contents(network: Network, *, whole: bool = True, places: Places | None = No
     has rows of edges, without histograms.
     """
     network = network.with_evidence()
-    edges, shares, known = links_of(network), shares_of(network), network.provenance
+    edges, shares, known = arrows.links_of(network), arrows.shares_of(network), network.provenance
     place = {name: i for i, name in enumerate(network.names)}
     tests = {(place[c.source], place[c.target]): c for c in network.candidates if whole}
     tested = all_tests(network)[len(network.candidates) :] if whole else []
     further = sorted(tested, key=lambda test: test.p_value)[: max(0, MOST_PAIRS - len(tests))]
-    in_use = {lag for test in (*edges.values(), *tests.values(), *further) for lag in lags_of(test)}
+    in_use = {lag for test in (*edges.values(), *tests.values(), *further) for lag in arrows.lags_of(test)}
     evidence = {}  # what stands behind each link; numbers that ``links`` has are left out
     for about in network.evidence.values():
         bars = histogram(about["null"]) if about.get("by_formula") else None
         ends = f"{place[about['source']]} {place[about['target']]}"
         evidence[ends] = {key: about.get(key) for key in EVIDENCE} | {"null": bars}
-    signs, usual = signs_of(network), usual_lags(edges)
-    tags, rows = tags_of(edges, signs), sorted((edges | tests).items())
+    signs, usual = arrows.signs_of(network), arrows.usual_lags(edges)
+    tags, rows = arrows.tags_of(edges, signs), sorted((edges | tests).items())
     drawn = {tall: arrange(network.names, edges, tall=tall, words=tags) for tall in (False, True)}
     layouts = {"from left": drawn[False], "from above": drawn[True]}
     if 2 < len(network.names) <= MOST_ON_CIRCLE:
@@ -368,19 +338,19 @@ def contents(network: Network, *, whole: bool = True, places: Places | None = No
         "level": LEVEL,
         "recording": words.recording(network),
         "layouts": [_layout(drawing) | {"name": name} for name, drawing in layouts.items()],
-        "widths": [THIN, plain(thickest(len(edges), bool(drawn[False].turns.any())), DIGITS)],
+        "widths": [THIN, plain(arrows.thickest(len(edges), bool(drawn[False].turns.any())), DIGITS)],
         "signs": {f"{i} {j}": sign for (i, j), sign in sorted(signs.items()) if sign},
-        "halos": len(edges) <= MOST_HALOS and bool(spans_of(network)),
-        "usual": lag_text(usual) if usual and (tags_of(edges) or usual != (1,)) else "",
+        "halos": len(edges) <= arrows.MOST_HALOS and bool(arrows.spans_of(network)),
+        "usual": arrows.lag_text(usual) if usual and (arrows.tags_of(edges) or usual != (1,)) else "",
         "later": {f"{lag:g}": answer.later(network, lag) for lag in sorted(in_use)},
         "loops": _in_loops(network, edges),
         "removed": _removed(network, tests),
         "badges": _badges(network),
         **({"background": _backdrop(layouts["places"], places)} if places and places.picture else {}),
         "tags": [[*edge, tag, *plain(tag_size(tag), DIGITS)] for edge, tag in sorted(tags.items())],
-        "palest": PALEST,
+        "palest": arrows.PALEST,
         "dt": known.get("dt") or 1,
-        **({"units": [answer.unit(network), lag_unit(network)]} if "events" in known else {}),
+        **({"units": [answer.unit(network), arrows.lag_unit(network)]} if "events" in known else {}),
         "evidence": evidence,
         "links": [_link(pair, test, pair in edges, shares, whole) for pair, test in rows],
         "pairs": [_numbers(place, test) for test in further],
@@ -406,7 +376,7 @@ def _backdrop(drawing: Layout, places: Places) -> dict[str, Any]:
 def _numbers(place: Mapping[str, int], test: Candidate) -> list[Any]:
     """Return one row of ``pairs``, of which nothing but the numbers is known: source, target, te, p, q, lag."""
     numbers = plain((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
-    return [place[test.source], place[test.target], *numbers, lags_of(test)[0]]
+    return [place[test.source], place[test.target], *numbers, arrows.lags_of(test)[0]]
 
 
 def _in_loops(network: Network, edges: Iterable[Edge]) -> list[str]:
@@ -424,7 +394,7 @@ def _removed(network: Network, tests: Mapping[Edge, Candidate]) -> list[list[Any
         if source in place and target in place:
             test = tests.get((place[source], place[target]), UNTESTED)
             numbers = plain((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
-            found.append([place[source], place[target], *numbers, list(lags_of(test))])
+            found.append([place[source], place[target], *numbers, list(arrows.lags_of(test))])
     return found
 
 
@@ -435,16 +405,6 @@ def _badges(network: Network) -> dict[str, list[str]]:
         for node in step.nodes:
             found.setdefault(str(network.names.index(node)), []).append(step.advice or step.message)
     return found
-
-
-def embed(data: Any) -> str:
-    """Return JSON that may stand in a script element: no character in it can end the element.
-
-    >>> embed(["</script>"])
-    '["\\\\u003c/script\\\\u003e"]'
-    """
-    made = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return made.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def histogram(values: Iterable[float]) -> list[Any] | None:
@@ -472,7 +432,7 @@ def _layout(drawing: Layout) -> dict[str, Any]:
 def _link(pair: Edge, test: Candidate, selected: bool, shares: Mapping[Edge, float], bars: bool) -> list[Any]:
     """Return one row of ``links``."""
     numbers = plain((test.te, test.p_value, test.q_value), NUMBER_DIGITS)
-    lags = [] if test is UNTESTED else list(lags_of(test))
+    lags = [] if test is UNTESTED else list(arrows.lags_of(test))
     stable = [shares.get(pair, math.nan)] if shares else []
     more = plain([test.effect, float(test.lag), *stable], DIGITS)
     return [*pair, *numbers, lags, int(selected), histogram(test.null) if bars else None, *more]
