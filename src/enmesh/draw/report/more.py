@@ -107,7 +107,7 @@ def side_by_side(names: Sequence[str], networks: Mapping[str, Mapping[Edge, Look
         for name, links in shown.items()
     ]
     more = f"<p>and {len(networks) - MOST_SIDES} more</p>" if len(networks) > MOST_SIDES else ""
-    few = ' style="--least:24rem"' * (len(shown) <= FEW_SIDES)
+    few = ' style="--least:22rem"' * (len(shown) <= FEW_SIDES)
     return f'<div class="sides"{few}>{"".join(figures)}</div>{more}'
 
 
@@ -222,14 +222,16 @@ def player(found: Result) -> str:
 
 def _window_answer(found: Result) -> str:
     """Return the answer beside the player: which links come and go, how sure that is, and what to do next."""
-    share = found.on.mean(0)
-    changing = bool(((share > 0) & (share < 1)).any())
-    counted = f"{len(found.starts)} windows of {found.width:,} samples: q ≤ {LEVEL:g}, counting all windows and links"
-    advice = "Find out when the links change, and infer one network for each part." if changing else (
-        "No link comes or goes: use the network of the whole recording."
-    )  # fmt: skip
-    power, command = missed(weakest(found.network, found.width), "In a window of"), "em.regimes(series)" * changing
-    return answer_block(window_sentences(found), counted, [power], advice, command, name="window-words")
+    share, width = found.on.mean(0), found.width
+    sure = f"{len(found.starts)} windows of {width:,} samples: q ≤ {LEVEL:g}, counting all windows and links"
+    power = missed(weakest(found.network, width), "In a window of")
+    if not share.any():
+        advice = "Take wider windows.", f"em.windows(series, width={2 * width}, step={max(width // 2, 1)})"
+    elif ((share > 0) & (share < 1)).any():
+        advice = "Find out when the links change, and infer one network for each part.", "em.regimes(series)"
+    else:
+        advice = "No link comes or goes: use the network of the whole recording.", ""
+    return answer_block(window_sentences(found), sure, [power], *advice, name="window-words")
 
 
 def window_headline(found: Result) -> str:
@@ -330,9 +332,9 @@ def comparison_page(found: Result, *, title: str = "", notes: str = "") -> str:
 
 
 def _compared(found: Result) -> str:
-    """Return both networks in one layout with a divider, side by side, and the difference; nothing without networks."""
+    """Return both networks in one layout with a divider, side by side, and the difference, beside the answer."""
     if not found.networks:
-        return ""
+        return _comparison_answer(found)
     looks, (changed, doubtful) = _looks(found), _changes(found)
     drawn = arranged(list(found.difference.columns), {edge for one in [*looks.values(), changed] for edge in one})
     above, below = (both_ways(links, drawn, name) for name, links in looks.items())
@@ -353,11 +355,11 @@ def _comparison_answer(found: Result) -> str:
     sizes = "; ".join(f"{name}: {power.samples:,} samples, {power.smallest:.2g} nats" for name, power in known)
     weaker = f"Links below these sizes are often missed, and so are smaller changes. {sizes}." if known else ""
     if count:
-        advice, command = "Compare further recordings of both sides, to see whether the changes are general.", (
-            "em.compare([first, ...], [second, ...])" if "subjects" not in found.exchanged else "")  # fmt: skip
+        advice = "Compare further recordings of both sides, to see whether the changes are general."
+        command = "" if "subjects" in found.exchanged else "em.compare(firsts, seconds)"
     else:
-        advice, command = "Exchange labels more often: then p-values can be smaller. Or record more.", (
-            "em.compare(first, second, n_permutations=9999)")  # fmt: skip
+        advice = "Exchange labels more often: then p-values can be smaller. Or record more."
+        command = "em.compare(first, second, n_permutations=9999)"
     return answer_block(change_sentences(found), sure, [f"How: {found.exchanged}.", weaker], advice, command)
 
 
