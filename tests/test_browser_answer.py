@@ -309,6 +309,33 @@ def test_the_compare_stage_has_a_divider_sides_and_a_difference(show, tmp_path):
     pd.testing.assert_frame_equal(rows, found.links, check_dtype=False)
 
 
+def again():
+    names, shares = ["a", "b"], np.array([[np.nan, 0.9], [0.3, np.nan]])
+    return Stability(pd.DataFrame(shares, names, names), 20, 20, 50, em.plan(nodes=2, samples=100))
+
+
+def over_time():
+    te, q = np.full((4, 3, 3), 0.1), np.full((4, 3, 3), 0.9)
+    return Windows(te, q, q, np.arange(4), 20, networks.three(), 1.0)
+
+
+class Both:
+    report = staticmethod(lambda path: em.report({"rest": networks.three(), "task": networks.ring()}, path))
+
+
+@pytest.mark.parametrize("made", [over_time, compared, again, Both])
+def test_other_pages_answer_on_their_first_screen(show, made):  # noqa: F811
+    page = show(made())
+    page.set_viewport_size(SIZE)
+    box = page.locator(".answer").first
+    assert box.locator("h2").all_inner_texts() == ["In words", "How sure", "Do this next"]
+    for part in ("h1", ".small >> visible=true >> nth=0"):
+        assert page.locator(part).first.evaluate(IN_SIGHT), part
+    for part in (".said li", ".sure", "h2 >> nth=2", "p >> nth=-1"):
+        assert box.locator(part).first.evaluate(IN_SIGHT), part
+    assert "nats" in box.inner_text()
+
+
 @pytest.mark.parametrize("size", ["laptop", "phone"])
 def test_stability_has_a_page(show, size):  # noqa: F811
     names = ["a", "b", "c"]

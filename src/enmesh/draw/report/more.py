@@ -352,6 +352,7 @@ def _comparison_answer(found: Result) -> str:
     doubtful = f", {near - count} more with q up to {2 * LEVEL:g}" if near > count else ""
     sure = f"{count} of {len(q_value)} pairs: q ≤ {LEVEL:g}{doubtful}"
     known = [(name, power) for name, net in zip(found.labels, found.networks) if (power := weakest(net))]
+    known = [(name, power) for name, power in known if math.isfinite(power.smallest)]
     sizes = "; ".join(f"{name}: {power.samples:,} samples, {power.smallest:.2g} nats" for name, power in known)
     weaker = f"Links below these sizes are often missed, and so are smaller changes. {sizes}." if known else ""
     if count:
