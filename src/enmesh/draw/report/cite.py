@@ -2,44 +2,15 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
+from enmesh.draw.report.more import asset
 from enmesh.draw.subject import Network
 from enmesh.errors import InputError
 from enmesh.methods import Method
 from enmesh.options import known_options, restore
 
-CLIFF = (
-    "Cliff, O. M., Prokopenko, M. and Fitch, R. (2016). Inferring Coupling of Distributed Dynamical Systems "
-    "via Transfer Entropy. Preprint; extended in Entropy 20(2), 51 (2018), doi:10.3390/e20020051."
-)
-SCHREIBER = "Schreiber, T. (2000). Measuring Information Transfer. Physical Review Letters 85, 461."
-BENJAMINI = (
-    "Benjamini, Y. and Hochberg, Y. (1995). Controlling the False Discovery Rate: a Practical and Powerful "
-    "Approach to Multiple Testing. Journal of the Royal Statistical Society B 57, 289."
-)
-SHAH = (
-    "Shah, R. D. and Samworth, R. J. (2013). Variable selection with error control: another look at stability "
-    "selection. Journal of the Royal Statistical Society B 75, 55."
-)
-# Works that sentences on methods cite in passing; those that a method class names itself are not here.
-CITED = (
-    "White, H. (1980). A Heteroskedasticity-Consistent Covariance Matrix Estimator and a Direct Test for "
-    "Heteroskedasticity. Econometrica 48, 817.",
-    "Ince, R. A. A., Giordano, B. L., Kayser, C., Rousselet, G. A., Gross, J. and Schyns, P. G. (2017). A Statistical "
-    "Framework for Neuroimaging Data Analysis Based on Mutual Information Estimated via a Gaussian Copula. Human Brain "
-    "Mapping 38, 1541.",
-    "Rahimi, A. and Recht, B. (2007). Random Features for Large-Scale Kernel Machines. Advances in Neural Information "
-    "Processing Systems 20, 1177.",
-    "Miller, G. A. (1955). Note on the Bias of Information Estimates. Information Theory in Psychology, 95.",
-    "Grassberger, P. (2003). Entropy Estimates from Insufficient Samplings. arXiv:physics/0307138.",
-    "Barnett, L., Barrett, A. B. and Seth, A. K. (2009). Granger Causality and Transfer Entropy Are Equivalent for "
-    "Gaussian Variables. Physical Review Letters 103, 238701.",
-    "Kraskov, A., Stögbauer, H. and Grassberger, P. (2004). Estimating Mutual Information. Physical Review E 69, "
-    "066138.",
-    "Frenzel, S. and Pompe, B. (2007). Partial Mutual Information for Coupling Analysis of Multivariate Time Series. "
-    "Physical Review Letters 99, 204101.",
-)
 IN_TEXT = re.compile(r"([A-Z][\w'-]+)(?: et al\.|(?:, [A-Z][\w'-]+)* and [A-Z][\w'-]+)? \(?([12]\d{3})\b")
 WORK = re.compile(r"(?P<author>.+?) \((?P<year>\d{4})\)\. (?P<title>.+?[.?!]) (?P<rest>.+)", re.S)
 SOURCE = re.compile(r"(?P<journal>[^\d]+?),? (?P<volume>\d+)(?:\((?P<number>\d+)\))?, (?P<pages>[\w–-]+)\.?$")
@@ -58,11 +29,17 @@ def works(network: Network, paragraph: str) -> tuple[str, ...]:
     """Return the works that the methods paragraph of a network cites, the method's own first."""
     used = [*filter(None, map(described_method, described(network.options))), *criteria(network)]
     named = [work for method in used for work in method.references]
-    usual = [BENJAMINI, SHAH, *CITED]
+    own, usual = _listed()[:2], _listed()[2:]
     asked = citations(paragraph)
     further = [work for work in usual if any(is_of(work, *one) for one in asked)]
-    known = [CLIFF, SCHREIBER, *named]
+    known = [*own, *named]
     return tuple(dict.fromkeys([*known, *(work for work in further if _key(work) not in map(_key, known))]))
+
+
+@cache
+def _listed() -> list[str]:
+    """Return the method's own two works, and those that sentences cite in passing; method classes name theirs."""
+    return asset("works.txt").splitlines()
 
 
 def is_of(work: str, author: str, year: str) -> bool:
