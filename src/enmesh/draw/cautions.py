@@ -121,13 +121,13 @@ def _words(network: Network, message: str, nodes: tuple[str, ...], said: tuple[s
     file, other = known.get("file"), nodes[-1] if nodes else "one"
     kept = [name for name in network.names if name != other]
     typable = len(kept) <= MOST_TYPED and all(re.fullmatch(r"[\w.-]+", name) for name in kept)
-    shortest = min(known.get("lengths") or [known.get("samples") or 0])  # of the trials
+    trials = known.get("lengths") or getattr(series, "lengths", ()) or [known.get("samples") or 0]
     words = {
         "nodes": ", ".join(nodes[:3]) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "") or "the nodes",
         "first": nodes[0] if nodes else "", "other": other, "file": file or "",
         "columns": ",".join(kept) if typable else "",
         "kept": kept if len(kept) <= MOST_TYPED else f"[n for n in series.names if n != {other!r}]",
-        "width": f"{shortest // 8 or ''}", "step": f"{shortest // 32 or ''}",
+        "width": f"{min(trials) // 8 or ''}", "step": f"{min(trials) // 32 or ''}",
     }  # fmt: skip
     if said:
         values = said[0].split(", ")
