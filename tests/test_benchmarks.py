@@ -87,6 +87,7 @@ def test_scalings_are_compared_side_by_side():
     assert len(cells(row)) == 6
 
 
+@pytest.mark.slow
 def test_the_field_runs_goes_on_and_makes_tables(tmp_path):
     results, script = tmp_path / "field.jsonl", field.__file__
     ask = [
@@ -113,6 +114,7 @@ def test_the_field_runs_goes_on_and_makes_tables(tmp_path):
     assert "enmesh, linear (Gaussian())" in told.stdout
 
 
+@pytest.mark.slow
 def test_the_field_ends_what_takes_too_long(tmp_path):
     cell = field.Cell("enmesh, linear", "Novelli var, 100 nodes, T = 10000", 90000)
     assert field.asked(cell, 0.3, tmp_path / "none", field.__file__)["status"] == "over"

@@ -32,6 +32,7 @@ def run(package: Path, cache: Path, home: Path):
     return order, fresh == "True", unkept == "True", done.stderr
 
 
+@pytest.mark.slow
 def test_kernels_are_kept_and_it_is_said_once_that_they_are_compiled(tmp_path):
     package = Path(enmesh.__file__).parents[1]
     order, fresh, unkept, said = run(package, tmp_path / "kept", tmp_path)
@@ -42,6 +43,7 @@ def test_kernels_are_kept_and_it_is_said_once_that_they_are_compiled(tmp_path):
     assert again == (order, False, False, "")
 
 
+@pytest.mark.slow
 def test_where_no_folder_can_be_written_kernels_work_all_the_same(tmp_path):
     package, nowhere = tmp_path / "src", tmp_path / "file"
     nowhere.write_text("a file is no folder")

@@ -10,6 +10,7 @@ from enmesh.cli import main
 from enmesh.estimators.wilks import wilks_p
 from enmesh.model import fit
 from enmesh.model.parts import RULES, kind_of, lattice, parts_of_informations, parts_of_table
+from tests.marks import rest_slow
 
 # --- power ------------------------------------------------------------------------------------------------------------
 
@@ -262,7 +263,7 @@ def test_false_synergy_is_at_the_level(kind):
     assert 0.02 < false / 300 < 0.08
 
 
-@pytest.mark.parametrize("kind", ["power", "pilot", "parts", "by samples"])
+@pytest.mark.parametrize("kind", rest_slow(["power", "by samples", "parts", "pilot"], 3))
 def test_power_and_parts_draw_themselves(kind, tmp_path):
     series = em.simulate.var("a>c, b>c", n=200, seed=0)
     ask = {
