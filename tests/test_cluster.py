@@ -165,7 +165,7 @@ def test_subjects_from_the_command_line(scheduler, subjects, tmp_path):
         assert (transitions(scheduler) - before >= 12) is bool(where)
     assert group_of(tmp_path / "alone") == group_of(tmp_path / "cluster")
     page = (tmp_path / "cluster" / "report.html").read_text()
-    assert "12 subjects taken together" in page
+    assert "12 subjects together" in page
     rows = (tmp_path / "cluster" / "subjects.csv").read_text()
     assert all(f"{file.stem},a,b" in rows for file in subjects)
 
