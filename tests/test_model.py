@@ -6,10 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import ndtr, ndtri
 
 import enmesh as em
 from enmesh.model import Model, fit
-from enmesh.model.bases import KINDS
+from enmesh.model.effects import _limits, _weights, _window
+from enmesh.model.fit import RICHER
 
 A = np.array([[0.5, 0.0, 0.0], [0.4, 0.5, 0.0], [0.0, 0.4, 0.5]])
 CHAIN = {"a": (), "b": ("a",), "c": ("b",)}
@@ -106,6 +108,42 @@ def test_spread_that_depends_on_a_parent_is_found():
     assert [term.node for term in node.terms] == [0]
     high, low = node.spread(x)
     assert high / low == pytest.approx(np.e, rel=0.15)
+
+
+def test_noise_whose_shape_depends_on_the_mean_is_found():
+    series = em.simulate.coupled_map("a>b", n=3000, noise=0.05, coupling=0.05, seed=4)  # reflected at 0 and 1
+    model = fit(series, series.truth)
+    node = model.nodes[0]
+    assert len(node.at) == len(node.quantiles) > 1
+    np.testing.assert_allclose(node.quantiles.mean(axis=1), 0, atol=1e-12)
+    pooled = model.nodes | {0: replace(node, at=np.empty(0), quantiles=node.quantiles.mean(axis=0))}
+    made = [one.simulate(4000, seed=1).values[:, 0] for one in (model, replace(model, nodes=pooled))]
+    outside = [((one < 0) | (one > 1)).mean() for one in made]
+    assert outside[0] < outside[1] / 2
+    ranks, x = np.linspace(0.1, 0.9, 5), np.full((5, 1), 0.2)
+    value = node.value(x, node.best, 0, node.shock(ranks))
+    np.testing.assert_allclose(node.rank(x, value), ranks, atol=0.05)
+    linear = fit(em.simulate.var("a>b", n=3000, seed=4), {"b": ["a"]})
+    assert not any(len(one.at) for one in linear.nodes.values())
+
+
+def test_neighbouring_samples_get_similar_weights():
+    weights = _weights(np.random.default_rng(0), 4000, 60, 5)
+    found = [np.mean(weights[:, 20] * weights[:, 20 + lag]) for lag in range(7)]
+    np.testing.assert_allclose(found, [1, 0.8, 0.6, 0.4, 0.2, 0, 0], atol=0.06)
+    steady = np.random.default_rng(1).standard_normal(2000)
+    for i in range(1, 2000):
+        steady[i] += 0.8 * steady[i - 1]
+    assert _window({"total": np.ones((500, 2))}) == 1
+    assert 20 < _window({"total": steady[:, None]}) < 60
+
+
+def test_limits_are_those_of_any_monotone_scale():
+    """A product of coefficients is skewed; its limits are the products of theirs."""
+    z = ndtri((np.arange(4000) + 0.5) / 4000)[:, None]
+    for shift in (0.0, 0.3):  # draws of exp(theta) whose median is off
+        low, high = _limits(np.ones(1), np.exp(0.5 * (z + shift)) - 1, np.array([ndtr(-shift)]), (0.025, 0.975))
+        np.testing.assert_allclose(np.log([low[0], high[0]]) / 0.5, [-1.96 - shift, 1.96 - shift], atol=0.02)
 
 
 def test_tables_are_shares(states):
@@ -305,10 +343,9 @@ def test_limits_hold_the_doubt_about_the_basis():
     assert {node.basis.kind for node in chosen.richer.values()} == {"linear"}  # of what is given nothing is doubted
     assert given.richer == {}
     free = fit(series, {"b": ["a"]})
-    kinds = list(KINDS)
     for i, node in free.nodes.items():
         assert free.richer[i].own == node.own + 1
-        assert kinds.index(free.richer[i].basis.kind) == min(kinds.index(node.basis.kind) + 1, len(kinds) - 1)
+        assert free.richer[i].basis.kind == RICHER[node.basis.kind]
     forced = replace(given, richer=fit(series, {"b": ["a"]}, own_past=0, basis="spline").nodes)
     narrow, wide = (one.effect("a", "b", change=1.0, horizon=1) for one in (given, forced))
     truth = np.mean(np.sin(2 * (a + 1.0)) - np.sin(2 * a))

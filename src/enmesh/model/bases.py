@@ -72,7 +72,7 @@ class Basis:
 
     def _chosen(self, u: np.ndarray) -> np.ndarray:
         columns = self._columns(u)
-        return np.stack([columns[i] for i in self.kept] if self.kept else columns, axis=1)
+        return np.stack([columns[i] for i in self.kept] if self.kept else columns).T
 
     def _columns(self, u: np.ndarray) -> list[np.ndarray]:
         d = u.shape[1]
@@ -109,12 +109,10 @@ def _spline(u: np.ndarray, knots: np.ndarray) -> list[np.ndarray]:
     if (np.diff(knots) <= 1e-9).any():
         return [np.zeros(len(u))] * (len(knots) - 2)
     last, width = knots[-1], (knots[-1] - knots[0]) ** 2
-
-    def bend(knot: float) -> np.ndarray:
-        return (np.maximum(u - knot, 0) ** 3 - np.maximum(u - last, 0) ** 3) / ((last - knot) * width)
-
-    end = bend(knots[-2])
-    return [bend(knot) - end for knot in knots[:-2]]
+    above = [np.maximum(u - knot, 0) for knot in knots]
+    cubes = [one * one * one for one in above]
+    bends = [(cube - cubes[-1]) / ((last - knot) * width) for cube, knot in zip(cubes, knots[:-1])]
+    return [bend - bends[-1] for bend in bends[:-1]]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,6 @@ import numpy as np
 
 from enmesh.data.table import listed
 from enmesh.errors import InputError, hazard, refuse_if
-from enmesh.explain import long_run_variance
 from enmesh.model.equations import Equations
 from enmesh.model.fit import Data, fitted
 from enmesh.model.nodes import Curve, inputs
@@ -24,12 +23,11 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
-DRAWS = 300
-STARTS, FEW_STARTS = 2000, 100  # states to begin from: for the estimate, and for each set of coefficients
-SOME_STARTS, SLOPES = (60, 480), 40_000  # the same for slopes in coefficients, of so many paths in all
-STEADIEST = 0.97  # largest correlation of neighbours in time by which a series is made white
-REPEATS = 4  # of the noise from each state
-CHUNK = 48_000  # paths at a time
+DRAWS, FEW_DRAWS = 300, 100  # sets of coefficients, of the chosen and of the richer fit
+STARTS, FEW_STARTS = 2000, 150  # states to begin from: for the estimate, and for each set of coefficients
+STEADIEST = 0.97  # largest correlation of neighbouring starts that sets a window
+WEIGHTS = 4_000_000  # of samples, drawn at a time
+PATHS, CHUNK = 8000, 48_000  # that estimate an effect; that run at a time
 FAR = 0.05  # share of changed values outside the range of the data from which this is said
 
 
@@ -211,7 +209,10 @@ def _worlds(
     used = {i: model.nodes[i].best for i in ask.only} if params is None else params
     count = max(len(one) for one in used.values())
     each = np.repeat(starts, repeats, axis=0)
-    noise = None if ask.quiet else np.tile(model.uniforms(rng, len(each), ask.horizon), (count, 1, 1))
+    noise = None
+    if not ask.quiet:
+        shocks = model.shocks(rng, len(each), ask.horizon, mirrored=repeats > 1, only=ask.only)
+        noise = np.tile(shocks, (count, 1, 1))
     draw = np.repeat(np.arange(count), len(each))
     return Worlds(model, np.tile(each, (count, 1, 1)), noise, used, draw, ask.horizon, ask.only)
 
@@ -262,8 +263,7 @@ def effect(
     kept |= {model.names[m]: (m,) for m in only if m not in (start, end) and nx.has_path(ways, start, m)}
     ask = _Question(model, {start: float(change)}, True, hold, horizon, only, kept, ("total", "direct"), end, linear)
     states, told, rows = model.starts(series, STARTS, seed)
-    means, drawn = _answered(ask, states, rows, seed, graph)
-    found = {name: _limits(means[name], one, limits) for name, one in drawn.items()}
+    means, found, drawn = _answered(ask, states, rows, seed, limits, graph)
     notes = _assumptions(model, told, linear, graph, only)
     if start in model.states:
         notes = (*notes, f"{source} goes to the state nearest to its value plus the change.")
@@ -348,116 +348,131 @@ class _Question:
 
 
 def _answered(
-    ask: _Question, states: np.ndarray, rows: np.ndarray | None, seed: int, graph: bool = False
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Return means of all results ``(K,)``, and draws ``(draw, K)`` of those with limits."""
+    ask: _Question,
+    states: np.ndarray,
+    rows: np.ndarray | None,
+    seed: int,
+    shares: tuple[float, float],
+    graph: bool = False,
+) -> tuple[dict[str, np.ndarray], dict[str, tuple[np.ndarray, np.ndarray]], dict[str, np.ndarray]]:
+    """Return means of all results ``(K,)``; limits, and draws ``(draw, K)``, of those that have some.
+
+    Draws move the states to begin from and the coefficients together (`_sets`). Where the richer fit differs by more
+    than chance, draws hold that too: the square of the difference less two of its variances. (A file has no samples, so
+    that draws of both fits do not go together; there the variance is that of the richer fit less that of the chosen.)
+    """
     ask.warn_of_far(states)
     starts, model = states[:1] if ask.quiet else states, ask.model
-    each = _of_starts(ask, starts, seed)
-    rng = np.random.default_rng([seed, 4])
-    sets = (
-        _graph_params(model, ask.only, rng, DRAWS) if graph else {i: model.nodes[i].drawn(rng, DRAWS) for i in ask.only}
-    )
     richer = replace(ask, model=replace(model, nodes={**model.nodes, **model.richer}), quiet=False)
-    other, means = _of_starts(richer, states, seed), {name: one.mean(axis=0) for name, one in each.items()}
-    gaps = {name: other[name].mean(axis=0) - means[name] for name in ask.limited}
-    return means, _draws(ask, {name: each[name] for name in ask.limited}, starts, rows, sets, seed, gaps, graph)
+    each, other = _of_starts(ask, starts, seed, True), _of_starts(richer, states, seed)
+    means = {name: one.mean(axis=0) for name, one in each.items()}
+    moved, (sets, others), wider, paired = _sets(ask, richer, {name: each[name] for name in ask.limited}, rows, seed)
+    few = {i: one[:FEW_DRAWS] for i, one in others.items()}
+    off, rich = _averages(ask, starts, seed, sets), _averages(richer, states, seed, few)
+    rng = np.random.default_rng([seed, 6])
+    graphs = _averages(ask, starts, seed, _of_graphs(model, sets, rng)) if graph else off
+    ends, drawn = {}, {}
+    for name, (best, *_) in off.items():
+        some, more = off[name][1 : FEW_DRAWS + 1], rich[name][1:]
+        chance = (more - some).var(axis=0) if paired else np.maximum(more.var(axis=0) - some.var(axis=0), 0)
+        bias = np.maximum((other[name].mean(axis=0) - means[name]) ** 2 - 2 * chance, 0)
+        added = wider * (moved[name] - best) + np.sqrt(bias) * rng.standard_normal((DRAWS, 1))
+        plain, drawn[name] = (wider * one[name][1:] + added for one in (off, graphs))
+        ends[name] = _limits(means[name], drawn[name], (plain < 0).mean(axis=0), shares)
+        drawn[name] += means[name]
+    return means, ends, drawn
 
 
-def _of_starts(ask: _Question, starts: np.ndarray, seed: int) -> dict[str, np.ndarray]:
-    """Return all results of each start ``(start, K)``: means over repeats of the noise, if there is noise."""
-    repeats = 1 if ask.quiet else max(1, min(REPEATS, CHUNK // len(starts)))
+def _of_starts(ask: _Question, starts: np.ndarray, seed: int, all_of: bool = False) -> dict[str, np.ndarray]:
+    """Return results of each start ``(start, K)``: means over repeats of the noise, if there is noise."""
+    repeats = 1 if ask.quiet else max(2, PATHS // len(starts) // 2 * 2)
     rng = np.random.default_rng([seed, 3])
-    found = ask.answers(_worlds(ask, starts, rng, repeats=repeats), all_of=True)
+    found = ask.answers(_worlds(ask, starts, rng, repeats=repeats), all_of)
     return {name: one.reshape(len(starts), repeats, -1).mean(axis=1) for name, one in found.items()}
 
 
-def _spaced(starts: np.ndarray, most: int) -> np.ndarray:
-    return starts[np.unique(np.linspace(0, len(starts) - 1, most).astype(int))]
-
-
 def _averages(ask: _Question, starts: np.ndarray, seed: int, params: Mapping[int, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return means over starts for sets of coefficients, all with the same noise: ``{name: (set, K)}``."""
-    count, at_once = max(map(len, params.values())), max(1, CHUNK // len(starts))
-    parts: dict[str, list[np.ndarray]] = {}
-    for first in range(0, count, at_once):
-        chunk = {i: one[first : first + at_once] if len(one) > 1 else one for i, one in params.items()}
+    """Return means over some starts with the same noise: of the fit, and of sets of coefficients ``(1 + set, K)``."""
+    params = {i: np.concatenate([ask.model.nodes[i].best, one]) for i, one in params.items()}
+    starts = starts[np.unique(np.linspace(0, len(starts) - 1, FEW_STARTS).astype(int))]
+    at_once, parts = max(1, CHUNK // len(starts)), dict[str, list[np.ndarray]]()
+    for first in range(0, len(next(iter(params.values()))), at_once):
+        chunk = {i: one[first : first + at_once] for i, one in params.items()}
         found = ask.answers(_worlds(ask, starts, np.random.default_rng([seed, 5]), chunk))
         for name, one in found.items():
             parts.setdefault(name, []).append(one.reshape(-1, len(starts), one[0].size).mean(axis=1))
     return {name: np.concatenate(one) for name, one in parts.items()}
 
 
-def _slopes(ask: _Question, starts: np.ndarray, seed: int) -> dict[str, dict[int, np.ndarray]]:
-    """Return by how much results move with each coefficient: ``{name: {node: (F, K)}}``, by central differences."""
-    best = {i: ask.model.nodes[i].best for i in ask.only}
-    nudged = {i: ask.model.nodes[i].nudged() for i in ask.only}
-    sets = sum(len(one) for _, one in nudged.values())
-    some, found = (_spaced(starts, int(np.clip(SLOPES // sets, *SOME_STARTS))), dict[str, dict[int, np.ndarray]]())
-    for i, (size, params) in nudged.items():
-        for name, one in _averages(ask, some, seed, best | {i: params}).items():
-            up, down = one[: len(size)], one[len(size) :]
-            found.setdefault(name, {})[i] = (up - down) / (2 * size[:, None])
-    return found
+Sets = dict[int, np.ndarray]
 
 
-def _draws(
-    ask: _Question, each: Mapping[str, np.ndarray], starts: np.ndarray, rows: np.ndarray | None,
-    sets: Mapping[int, np.ndarray], seed: int, gaps: Mapping[str, np.ndarray], graph: bool = False,
-) -> dict[str, np.ndarray]:  # fmt: skip
-    """Return results ``(draw, K)`` that the data do not exclude, of values ``each (start, K)``.
+def _sets(
+    ask: _Question, richer: _Question, each: Mapping[str, np.ndarray], rows: np.ndarray | None, seed: int
+) -> tuple[dict[str, np.ndarray], tuple[Sets, Sets], float, bool]:
+    """Return draws: by how much means over starts move, and coefficients of both fits; a factor; if all go together.
 
-    Each sample moves the mean twice: as a state to begin from, and by the coefficients. The variance is that of the sum
-    of both (delta method), and the square of ``gaps``, by which a richer fit differs; the shape is that of results with
-    coefficients that are drawn.
+    The samples get random weights, the same for starts and coefficients. Neighbours have similar ones, in windows that
+    suit the memory of the results (dependent wild bootstrap, Shao 2010; window of Andrews 1991); coefficients move as
+    their influences say (Kline and Santos 2012). The factor is for limits of 95 % with estimated windows (Kiefer and
+    Vogelsang 2005).
     """
-    nodes, rng = {i: ask.model.nodes[i] for i in ask.only}, np.random.default_rng([seed, 6])
-    together = rows is not None and not graph and not ask.quiet and all(len(node.rows) for node in nodes.values())
-    slopes = {} if graph else _slopes(ask, starts, seed)
-    made = {}
-    for name, off in _averages(ask, _spaced(starts, FEW_STARTS), seed, sets).items():
-        mean, off = each[name].mean(axis=0), off - off.mean(axis=0)
-        moved = (each[name] - mean) / len(each[name])
-        own = {} if graph else {i: node.influences(slopes[name][i]) for i, node in nodes.items()}
-        doubt = off.var(axis=0) if graph else sum((one**2).sum(axis=0) for one in own.values())
-        if together and rows is not None:
-            for i, one in own.items():
-                np.add.at(moved, np.searchsorted(rows, nodes[i].rows).clip(max=len(moved) - 1), one)
-            variance = _of_sum(moved)
-        else:
-            variance = doubt + _of_sum(moved)
-        bent = np.maximum(off.var(axis=0) - doubt, 0)  # what slopes alone do not hold
-        bent += gaps[name] ** 2
-        doubt, variance = doubt + bent, variance + bent
-        share = np.clip(doubt / np.where(variance > 0, variance, 1), 0, 1) * (off.std(axis=0) > 0)
-        shape = np.sqrt(share) * off / np.where(off.std(axis=0) > 0, off.std(axis=0), 1)
-        shape = shape + np.sqrt(1 - share) * rng.standard_normal(off.shape)
-        made[name] = mean + np.sqrt(variance) * shape
-    return made
+    rng, count = np.random.default_rng([seed, 4]), len(next(iter(each.values())))
+    fits = [{i: one.model.nodes[i] for i in ask.only} for one in (ask, richer)]
+    together = rows is not None and all(len(node.rows) for fit in fits for node in fit.values())
+    places, window = np.arange(count) if rows is None or not together else rows[:count], _window(each)
+    length = 1 + (window - 1) * round((places[-1] - places[0]) / max(count - 1, 1))
+    ends = 1 + max([int(places[-1]), *(int(node.rows[-1]) for fit in fits for node in fit.values() if together)])
+    moved: dict[str, list[np.ndarray]] = {name: [] for name in each}
+    sets: list[dict[int, list[np.ndarray]]] = [{i: [] for i in fit} for fit in fits]
+    at_once = max(1, min(DRAWS, WEIGHTS // ends))
+    for first in range(0, DRAWS, at_once):
+        weights = _weights(rng, min(at_once, DRAWS - first), ends, length)
+        for name, one in each.items():
+            moved[name].append(weights[:, places] @ (one - one.mean(axis=0)) / count)
+        for fit, made in zip(fits, sets):
+            for i, node in fit.items():
+                made[i].append(node.moved(weights) if together else node.drawn(rng, len(weights)))
+    joined = [{i: np.concatenate(parts) for i, parts in made.items()} for made in sets]
+    wider = 1 + 2.9694 / 1.96 * (window - 1) / count
+    return {name: np.concatenate(parts) for name, parts in moved.items()}, (joined[0], joined[1]), wider, together
 
 
-def _of_sum(values: np.ndarray) -> np.ndarray:
-    """Return the variance of the sum over time of each column ``(time, K)``.
+def _window(each: Mapping[str, np.ndarray]) -> int:
+    """Return how many starts in a row get similar weights: Andrews' choice for the steadiest result."""
+    values = np.concatenate([one - one.mean(axis=0) for one in each.values()], axis=1)
+    size, n = (values**2).sum(axis=0), len(values)
+    moving = size > 1e-18 * n * (1 + np.max(np.abs(values), initial=0) ** 2)
+    if n < 8 or not moving.any():
+        return 1
+    steady = np.abs((values[1:] * values[:-1]).sum(axis=0)[moving] / size[moving]).max()
+    steady = min(float(steady), STEADIEST)
+    alpha = 4 * steady**2 / ((1 - steady) * (1 + steady)) ** 2
+    return int(np.clip(round(1.1447 * (alpha * n) ** (1 / 3)), 1, n // 4))
 
-    The long-run variance of what a line through the value before leaves, made up for that (Andrews and Monahan 1992),
-    and for being estimated itself: as limits of 95 % are wider then (Kiefer and Vogelsang 2005).
+
+def _weights(rng: np.random.Generator, count: int, size: int, length: int) -> np.ndarray:
+    """Return random weights less 1 ``(draw, sample)``: normal, with Bartlett's correlations over ``length`` samples."""
+    sums = rng.standard_normal((count, size + length)).cumsum(axis=1)
+    return np.asarray((sums[:, length:] - sums[:, :-length]) / math.sqrt(length))
+
+
+def _limits(
+    mean: np.ndarray, off: np.ndarray, below: np.ndarray, shares: tuple[float, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return low and high from draws less the mean, of which a share lies below 0 (bias-corrected; Efron 1982).
+
+    They hold the mean also where rounding alone moves it.
     """
-    n = len(values)
-    if n < 4:
-        return np.zeros(values.shape[1])
-    before, after = values[:-1], values[1:]
-    size = (before**2).sum(axis=0)
-    steady = np.clip((before * after).sum(axis=0) / np.where(size > 0, size, 1), -STEADIEST, STEADIEST)
-    left, ends = after - steady * before, np.array([0, len(after)])
-    width = 1 + 2.9694 / 1.96 * (1 + round(n ** (1 / 3))) / n  # Bartlett's weights
-    return n * width**2 * np.array([long_run_variance(one, ends) for one in left.T]) / (1 - steady) ** 2
+    from scipy.special import ndtr, ndtri
 
-
-def _limits(mean: np.ndarray, draws: np.ndarray, limits: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
-    """Return low and high of draws, which hold the mean also where rounding alone moves it."""
-    spread = 1e-12 * draws.std(axis=0)
-    low, high = (np.quantile(draws, share, axis=0, method="weibull") for share in limits)
-    return np.minimum(low, mean - spread), np.maximum(high, mean + spread)
+    spread, tilt = 1e-12 * off.std(axis=0), 2 * ndtri(np.clip(below, 0.01, 0.99))
+    tilt = np.where(off.std(axis=0) > 1e-9 * np.abs(mean), tilt, 0)
+    low, high = (
+        np.array([np.quantile(one, p, method="weibull") for one, p in zip(off.T, ndtr(tilt + ndtri(share)))])
+        for share in shares
+    )
+    return mean + np.minimum(low, -spread), mean + np.maximum(high, spread)
 
 
 def _assumptions(model: Equations, told: str, linear: bool, graph: bool, only: Sequence[int]) -> tuple[str, ...]:
@@ -476,34 +491,29 @@ def _assumptions(model: Equations, told: str, linear: bool, graph: bool, only: S
     return tuple(notes)
 
 
-def _graph_params(model: Equations, only: Sequence[int], rng: np.random.Generator, count: int) -> dict[int, np.ndarray]:
+def _of_graphs(model: Equations, sets: Sets, rng: np.random.Generator) -> Sets:
     """Return sets of coefficients of graphs whose links are there as often as their stability says.
 
     Coefficients of a graph without a link are those of a fit without it, in the features of the whole.
     """
     refuse_if(not model.stability, "the network has no stability; infer with bootstrap=100 and fit again")
     refuse_if(model.series is None, "the series is not in memory; call fit(series) again for graph=True")
-    data = Data.of(model.series, model.states)
-    made = {}
-    for i in only:
-        node, ends = model.nodes[i], sorted({source for source, _ in model.links[i]})
+    data, made = Data.of(model.series, model.states), {i: one.copy() for i, one in sets.items()}
+    for i, params in made.items():
+        ends = sorted({source for source, _ in model.links[i]})
         shares = [model.stability.get(f"{model.names[s]}>{model.names[i]}", 1.0) for s in ends]
-        if not isinstance(node, Curve) or all(share >= 1 for share in shares):
-            made[i] = node.drawn(rng, count)
-            continue
-        there = rng.random((count, len(ends))) < np.array(shares)
-        made[i] = np.zeros((count, len(node.beta)))
-        for case in np.unique(there, axis=0):
-            rows = np.flatnonzero((there == case).all(axis=1))
-            made[i][rows] = _without(model, data, i, {s for s, keep in zip(ends, case) if not keep}, rng, len(rows))
+        if isinstance(model.nodes[i], Curve):
+            there = rng.random((DRAWS, len(ends))) < np.array(shares)
+            for case in np.unique(there[~there.all(axis=1)], axis=0):
+                rows = np.flatnonzero((there == case).all(axis=1))
+                gone = {s for s, keep in zip(ends, case) if not keep}
+                params[rows] = _without(model, data, i, gone, rng, len(rows))
     return made
 
 
 def _without(model: Equations, data: Data, i: int, gone: set[int], rng: np.random.Generator, count: int) -> np.ndarray:
     """Return coefficients of a node fitted without some sources, in the features of the node with all of them."""
     node: Any = model.nodes[i]
-    if not gone:
-        return np.asarray(node.drawn(rng, count))
     links = {i: tuple(pair for pair in model.links[i] if pair[0] not in gone)}
     less: Any = fitted(data, links, own_past=node.own, basis=node.basis.kind, only=[i])[i]
     rows = data.rows(model.span)
@@ -559,8 +569,7 @@ def intervene(
         states, told, rows = np.repeat(last, STARTS // 4, axis=0), "continuations of the last samples", None
     only = tuple(range(len(model.names)))
     ask = _Question(model, numbers, kind == "shift", kind != "pulse", horizon, only, {"change": ()}, ("mean", "change"))
-    means, drawn = _answered(ask, states, rows, seed)
-    ends = {name: _limits(means[name], one, limits) for name, one in drawn.items()}
+    means, ends, _ = _answered(ask, states, rows, seed, limits)
     means |= dict(zip(("low", "high", "change_low", "change_high"), (*ends["mean"], *ends["change"])))
     index, columns = pd.RangeIndex(1, horizon + 1, name="horizon"), named(model, states[:1])[0]
     made = {name: pd.DataFrame(one.reshape(horizon, -1), index, columns) for name, one in means.items()}

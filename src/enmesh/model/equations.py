@@ -108,14 +108,23 @@ class Equations:
             raise InputError(f"there is no node {visible(repr(name))}; the nodes are {listed(self.names)}")
         return self.names.index(name)
 
-    def uniforms(self, rng: np.random.Generator, paths: int, steps: int) -> np.ndarray:
-        """Return noise ``(paths, steps, node)`` as ranks between 0 and 1, correlated as that of the data."""
+    def shocks(
+        self, rng: np.random.Generator, paths: int, steps: int, *, mirrored: bool = False, only: Any = None
+    ) -> np.ndarray:
+        """Return noise ``(paths, steps, node)`` for `run`, correlated as that of the data.
+
+        Every second path has the opposite ranks of the one before it if ``mirrored``; ``only`` these nodes need it.
+        """
+        from scipy.special import ndtr
+
         normal = rng.standard_normal((paths, steps, len(self.names)))
         if len(self.noise):
             normal = normal @ np.linalg.cholesky(self.noise).T
-        from scipy.special import ndtr
-
-        return np.asarray(ndtr(normal))
+        if mirrored:
+            normal[1::2] = -normal[::2]
+        for i in self.nodes if only is None else only:
+            normal[..., i] = self.nodes[i].shock(ndtr(normal[..., i]))
+        return normal
 
     def run(
         self,
@@ -130,7 +139,7 @@ class Equations:
     ) -> np.ndarray:
         """Continue paths ``(path, time, node)`` by so many steps.
 
-        ``noise`` are ranks ``(path, step, node)``, or none for the mean; ``params`` the coefficients of nodes and
+        ``noise`` is that of `shocks`, or none for the mean; ``params`` the coefficients of nodes and
         ``draw`` which of them each path has; ``fixed`` the values ``(path, step)`` that nodes are set to; ``only``
         these nodes move, the others keep their last value.
         """
@@ -144,8 +153,8 @@ class Equations:
                 if fixed is not None and i in fixed:
                     values[:, at, i] = fixed[i][:, step]
                     continue
-                node, ranks = self.nodes[i], None if noise is None else noise[:, step, i]
-                values[:, at, i] = node.value(inputs(values, at, node.terms), params[i], draw, ranks)
+                node, shock = self.nodes[i], None if noise is None else noise[:, step, i]
+                values[:, at, i] = node.value(inputs(values, at, node.terms), params[i], draw, shock)
         self._refuse_runaway(values)
         return values
 
@@ -179,7 +188,7 @@ class Equations:
         count = min(most, 500, max(self.samples, 50))
         first = np.repeat(self.recent[None, -self.span :], count, axis=0)
         rng = np.random.default_rng([seed, 1])
-        noise = self.uniforms(rng, count, BURN_IN)
+        noise = self.shocks(rng, count, BURN_IN)
         told = f"{count} states that the model itself comes to"
         return self.run(first, BURN_IN, noise)[:, -self.span :], told, None
 

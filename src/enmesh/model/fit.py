@@ -16,7 +16,7 @@ from enmesh.data.table import listed, visible
 from enmesh.data.values import FLOAT, TEXT
 from enmesh.errors import InputError, refuse_if
 from enmesh.explain import long_run_variance
-from enmesh.model.bases import KINDS, Basis, LeastSquares
+from enmesh.model.bases import KINDS, KNOTS, Basis, LeastSquares, nothing
 from enmesh.model.nodes import BOUNDS, Curve, Node, Table, Term, inputs, spread_features, spread_of
 from enmesh.options import one_of, whole
 
@@ -24,7 +24,9 @@ MOST_STATES = 10  # different whole numbers up to which an integer node is state
 LONGEST_OWN, LONGEST_TABLE = 12, 3  # own past among which is chosen: of measurements, of states
 SURE = 1.0  # standard errors by which a richer basis must predict better
 QUANTILES = 200
+CLASSES, RANKS, LEAST, RARE = 16, 4, 50, 1e-3  # of means and of residuals; samples in a class; p-value
 MOST_CELLS = 2**20
+RICHER = {"linear": "quadratic", "quadratic": "spline", "cubic": "spline"} | dict.fromkeys(KNOTS, "fine spline")
 PATIENCE = 2  # longer own pasts that are tried after the criterion has stopped falling
 
 Links = Mapping[int, tuple[tuple[int, int], ...]]  # target: (source, lag), ...
@@ -147,14 +149,14 @@ def fitted(
 
 
 def richer(data: Data, links: Links, nodes: Mapping[int, Node], own_past: Any, basis: Any) -> dict[int, Node]:
-    """Return each node with the basis after the chosen one, and one more own lag; what was given stays as it is.
+    """Return each node with a basis that sees what the chosen one misses, and one more own lag; what was given stays.
 
     What a chosen basis leaves out shows in the difference to this fit. A node that has no richer fit is left out.
     """
     made: dict[int, Node] = {}
     for i, node in nodes.items() if own_past is None or basis is None else ():
         kind = "" if isinstance(node, Table) else node.basis.kind
-        after = KINDS[min(KINDS.index(kind) + 1, len(KINDS) - 1)] if kind else None
+        after = RICHER.get(kind)
         how: dict[str, Any] = {"own_past": node.own + (own_past is None), "basis": after if basis is None else basis}
         try:
             made |= fitted(data, links, only=[i], **how)
@@ -238,9 +240,8 @@ def _with_spread(
     influence = fit.influence(weights)
     value, vector = np.linalg.eigh(influence.T @ influence)
     sigma = float(left.std()) or 1e-12 * float(np.abs(y).max())
-    places = (np.arange(QUANTILES) + 0.5) / QUANTILES
-    shape = np.quantile(left / sigma, places)
     means = features[:, fit.kept] @ fit.beta
+    at, quantiles = _shapes(means, left / sigma)
     kept = tuple(fit.kept.tolist())
     return Curve(
         terms=terms,
@@ -249,7 +250,8 @@ def _with_spread(
         root=vector * np.sqrt(np.maximum(value, 0)),
         sigma=sigma,
         gamma=gamma,
-        quantiles=(shape - shape.mean()) / (shape.std() or 1.0),
+        quantiles=quantiles,
+        at=at,
         own=own,
         n=len(y),
         r2=1 - float(np.mean(fit.left_out**2) / y.var()),
@@ -257,6 +259,32 @@ def _with_spread(
         rows=rows,
         influence=influence,
     )
+
+
+def _shapes(means: np.ndarray, left: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return quantiles of standardised residuals; a row for each of some means, if their shape depends on the mean.
+
+    It does where a table of classes of means and of residuals is no chance (likelihood ratio, p below `RARE`).
+    """
+    from scipy.special import chdtrc
+
+    n, classes = len(left), len(left) // LEAST
+    shares = (np.arange(QUANTILES) + 0.5) / QUANTILES
+    shape = np.quantile(left, shares)
+    shape = (shape - shape.mean()) / (shape.std() or 1.0)
+    classes = min(classes, CLASSES)
+    if classes < 2 or np.ptp(means) == 0:
+        return nothing(), shape
+    row = means.argsort(kind="stable").argsort(kind="stable") * classes // n
+    column = left.argsort(kind="stable").argsort(kind="stable") * RANKS // n
+    table = np.bincount(row * RANKS + column, minlength=classes * RANKS).reshape(classes, RANKS)
+    expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / n
+    gain = 2 * float(np.sum(table * np.log(np.maximum(table, 1e-9) / expected)))
+    if chdtrc((classes - 1) * (RANKS - 1), gain) > RARE:
+        return nothing(), shape
+    shapes = np.array([np.quantile(left[row == one], shares) for one in range(classes)])
+    at = np.array([means[row == one].mean() for one in range(classes)])
+    return at, shapes - shapes.mean(axis=1, keepdims=True)
 
 
 def _spread(features: np.ndarray, left: np.ndarray) -> np.ndarray:

@@ -67,7 +67,7 @@ class Model(Equations):
     def simulate(self, n: int = 1000, *, seed: int = 0, burn_in: int = BURN_IN) -> Series:
         """Return a recording that the model makes up, of the same kinds of nodes; its truth is the graph."""
         n, burn_in = whole("n", n, 3), whole("burn_in", burn_in, 0)
-        noise = self.uniforms(np.random.default_rng([whole("seed", seed), 0]), 1, burn_in + n)
+        noise = self.shocks(np.random.default_rng([whole("seed", seed), 0]), 1, burn_in + n)
         values = self.run(self.recent[None, -self.span :], burn_in + n, noise)[0, -n:]
         return self.as_series([values])
 

@@ -29,7 +29,7 @@ def inputs(values: np.ndarray, at: Any, terms: Sequence[Term]) -> np.ndarray:
         column = values[at - lag, node] if values.ndim == 2 else values[:, at - lag, node]
         columns.append(column if state < 0 else np.where(np.isnan(column), np.nan, column == state))
     size = len(at) if values.ndim == 2 else len(values)
-    return np.stack(columns, axis=1) if columns else np.empty((size, 0))
+    return np.stack(columns).T if columns else np.empty((size, 0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +38,9 @@ class Curve:
 
     ``beta`` are coefficients of the basis, ``root`` a root of their covariance; ``sigma`` is the usual standard
     deviation of the noise, ``gamma`` how the logarithm of the variance depends on inputs and their squares (empty
-    where it does not), ``quantiles`` those of the standardised residuals. The mean of a curve stays within ``limits``,
-    those of the fitted data; else a path that leaves the data might never come back.
+    where it does not), ``quantiles`` those of the standardised residuals: a row for each of the means ``at``, where
+    their shape depends on the mean. The mean of a curve stays within ``limits``, those of the fitted data; else a path
+    that leaves the data might never come back.
     """
 
     kind: ClassVar[str] = "regression"
@@ -54,6 +55,7 @@ class Curve:
     n: int
     r2: float
     limits: tuple[float, float] = (-math.inf, math.inf)
+    at: np.ndarray = field(default_factory=nothing)
     rows: np.ndarray = field(default_factory=nothing, compare=False)
     influence: np.ndarray = field(default_factory=nothing, compare=False)
 
@@ -66,18 +68,9 @@ class Curve:
         """Return coefficients ``(count, F)`` that the data do not exclude."""
         return self.beta + rng.standard_normal((count, len(self.beta))) @ self.root.T
 
-    def nudged(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return standard errors, and coefficients ``(2F, F)`` of which one is so much larger, then smaller."""
-        size = np.sqrt((self.root**2).sum(axis=1))
-        size = np.where(size > 0, size, 1e-9)
-        return size, np.concatenate([self.beta + np.diag(size), self.beta - np.diag(size)])
-
-    def influences(self, slopes: np.ndarray) -> np.ndarray:
-        """Return by how much each sample moves what has these slopes ``(F, K)`` in the coefficients ``(time, K)``.
-
-        Of a model from a file there are independent parts with the same sum of squares in place of samples.
-        """
-        return (self.influence if len(self.rows) else self.root.T) @ slopes
+    def moved(self, weights: np.ndarray) -> np.ndarray:
+        """Return coefficients ``(draw, F)`` if samples of the data count 1 + weights ``(draw, sample)``."""
+        return self.beta + weights[:, self.rows] @ self.influence
 
     @property
     def best(self) -> np.ndarray:
@@ -87,7 +80,11 @@ class Curve:
     def mean(self, x: np.ndarray, params: np.ndarray, draw: np.ndarray | int = 0) -> np.ndarray:
         """Return the mean given inputs ``(n, d)``, with coefficients number ``draw``."""
         features = self.basis(x)
-        mean = features @ params[0] if len(params) == 1 else np.einsum("nf,nf->n", features, params[draw])
+        mean = (
+            features @ params[0]
+            if len(params) == 1
+            else np.einsum("fn,fn->n", features.T, np.take(params.T, draw, axis=1))
+        )
         return mean if self.basis.kind == "linear" else np.clip(mean, *self.limits)
 
     def spread(self, x: np.ndarray) -> np.ndarray:
@@ -96,20 +93,26 @@ class Curve:
             return np.full(len(x), self.sigma)
         return self.sigma * np.sqrt(spread_of(spread_features(self.basis, x) @ self.gamma))
 
-    def value(
-        self, x: np.ndarray, params: np.ndarray, draw: np.ndarray | int, uniform: np.ndarray | None
-    ) -> np.ndarray:
-        """Return the next value: the mean, and noise where ``uniform`` numbers are given."""
+    def shock(self, ranks: np.ndarray) -> np.ndarray:
+        """Return noise for `value` from ranks between 0 and 1: of unit spread, or ranks where the shape depends."""
+        return ranks if len(self.at) else np.interp(ranks, places(self.quantiles), self.quantiles)
+
+    def value(self, x: np.ndarray, params: np.ndarray, draw: np.ndarray | int, shock: np.ndarray | None) -> np.ndarray:
+        """Return the next value: the mean, and noise where there is some."""
         mean = self.mean(x, params, draw)
-        if uniform is None:
+        if shock is None:
             return mean
-        places = (np.arange(len(self.quantiles)) + 0.5) / len(self.quantiles)
-        return mean + self.spread(x) * np.interp(uniform, places, self.quantiles)
+        return mean + self.spread(x) * (between(self.at, self.quantiles, mean, shock) if len(self.at) else shock)
 
     def rank(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return where values lie in their predictive distribution, between 0 and 1."""
-        places = (np.arange(len(self.quantiles)) + 0.5) / len(self.quantiles)
-        return np.interp((y - self.mean(x, self.best)) / self.spread(x), self.quantiles, places)
+        mean = self.mean(x, self.best)
+        left = (y - mean) / self.spread(x)
+        if not len(self.at):
+            return np.interp(left, self.quantiles, places(self.quantiles))
+        near = np.abs(mean[:, None] - self.at).argmin(axis=1)
+        shares = places(self.quantiles[0])
+        return np.array([np.interp(one, self.quantiles[row], shares) for one, row in zip(left, near)])
 
     def log_density(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the logarithm of the normal density with the predicted mean and spread."""
@@ -126,12 +129,28 @@ class Curve:
         """Return what `to_dict` wrote."""
         size = len(data["beta"])
         arrays: dict[str, Any] = {name: np.array(data[name], float) for name in ("beta", "gamma", "quantiles")}
+        arrays["at"] = np.array(data.get("at", ()), float)
         root = np.array(data["root"], float).reshape(size, size)
         numbers: dict[str, Any] = {"own": int(data["own"]), "n": int(data["n"])}
         numbers |= {name: float(data[name]) for name in ("sigma", "r2")}
         low, high = data["limits"]
         numbers["limits"] = (-math.inf, math.inf) if low is None else (float(low), float(high))
         return cls(terms=_terms(data), basis=Basis.from_dict(data["basis"]), root=root, **arrays, **numbers)
+
+
+def places(quantiles: np.ndarray) -> np.ndarray:
+    """Return the shares at which quantiles stand."""
+    return (np.arange(len(quantiles)) + 0.5) / len(quantiles)
+
+
+def between(at: np.ndarray, quantiles: np.ndarray, mean: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """Return quantiles at ranks, of rows for the means ``at``: linear between neighbours of both."""
+    row = np.interp(mean, at, np.arange(len(at)))
+    column = np.clip(ranks * quantiles.shape[1] - 0.5, 0, quantiles.shape[1] - 1)
+    i, j = np.minimum(row.astype(int), len(at) - 2), np.minimum(column.astype(int), quantiles.shape[1] - 2)
+    u, v = row - i, column - j
+    low, high = (quantiles[i + k, j] * (1 - v) + quantiles[i + k, j + 1] * v for k in (0, 1))
+    return np.asarray(low * (1 - u) + high * u)
 
 
 def spread_features(basis: Basis, x: np.ndarray) -> np.ndarray:
@@ -190,35 +209,27 @@ class Table:
         weights = rng.standard_gamma(np.broadcast_to(self.counts + self.prior, (count, *self.counts.shape)))
         return weights / weights.sum(axis=2, keepdims=True)
 
-    def nudged(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return standard errors of counts, and tables of which one count is so much larger, then smaller."""
-        there = np.flatnonzero(self.counts)
-        size = np.minimum(np.sqrt(self.counts.flat[there]), self.counts.flat[there])
-        moved = np.zeros((2, len(there), self.counts.size))
-        moved[:, np.arange(len(there)), there] = size, -size
-        weights = moved.reshape(-1, *self.counts.shape) + self.counts + self.prior
-        return size, weights / weights.sum(axis=2, keepdims=True)
-
-    def influences(self, slopes: np.ndarray) -> np.ndarray:
-        """Return by how much each sample moves what has these slopes in the counts, as that of `Curve`."""
-        there = np.flatnonzero(self.counts)
-        if not len(self.rows):
-            return slopes * np.sqrt(self.counts.flat[there])[:, None]
-        return slopes[np.searchsorted(there, self.seen)]
+    def moved(self, weights: np.ndarray) -> np.ndarray:
+        """Return tables ``(draw, row, state)`` if samples of the data count 1 + weights ``(draw, sample)``."""
+        size = self.counts.size
+        more = np.stack([np.bincount(self.seen, one, size) for one in weights[:, self.rows]])
+        counts = np.maximum(self.counts + more.reshape(-1, *self.counts.shape), 0) + self.prior
+        return np.asarray(counts / counts.sum(axis=2, keepdims=True))
 
     def shares(self, x: np.ndarray, params: np.ndarray, draw: np.ndarray | int = 0) -> np.ndarray:
         """Return the probability of each state ``(n, state)``."""
         return params[0 if len(params) == 1 else draw, self.situations(x)]
 
-    def value(
-        self, x: np.ndarray, params: np.ndarray, draw: np.ndarray | int, uniform: np.ndarray | None
-    ) -> np.ndarray:
-        """Return the next state; without ``uniform`` numbers the most probable one."""
+    def shock(self, ranks: np.ndarray) -> np.ndarray:
+        """Return noise for `value`: the ranks themselves."""
+        return ranks
+
+    def value(self, x: np.ndarray, params: np.ndarray, draw: np.ndarray | int, shock: np.ndarray | None) -> np.ndarray:
+        """Return the next state; without noise the most probable one."""
         shares = self.shares(x, params, draw)
-        if uniform is None:
+        if shock is None:
             return shares.argmax(axis=1).astype(float)
-        below = shares.cumsum(axis=1)[:, :-1]
-        return (uniform[:, None] >= below).sum(axis=1).astype(float)
+        return (shock[:, None] >= shares.cumsum(axis=1)[:, :-1]).sum(axis=1).astype(float)
 
     def log_density(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the logarithm of the probability of states."""

@@ -124,7 +124,7 @@ def forecast(
     rng = np.random.default_rng([seed, 2])
     params = {i: node.drawn(rng, DRAWS) for i, node in model.nodes.items()}
     start = np.repeat(history[None], paths, axis=0)
-    noise = model.uniforms(rng, paths, horizon)
+    noise = model.shocks(rng, paths, horizon)
     found = model.run(start, horizon, noise, params=params, draw=np.arange(paths) % DRAWS)[:, span:]
     columns, shown = named(model, found)
     index = pd.RangeIndex(1, horizon + 1, name="horizon")

@@ -39,8 +39,7 @@ def _held(model: Model) -> dict[str, Any]:
     starts, told, _ = model.starts(None, STARTS)
     starts = np.repeat(starts, 2, axis=0)
     every, steps = tuple(range(len(model.names))), HORIZONS[-1]
-    noise = model.uniforms(np.random.default_rng(3), len(starts), steps)
-    noise[1::2] = 1 - noise[::2]  # of both together the mean is 0
+    noise = model.shocks(np.random.default_rng(3), len(starts), steps, mirrored=True)
     best = {i: model.nodes[i].best for i in every}
     worlds = Worlds(model, starts, noise, best, 0, steps, every)
     base = worlds.run(starts)

@@ -10,7 +10,7 @@ and takes its increments.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from enmesh.data.table import listed
 from enmesh.errors import InputError, refuse_if
 from enmesh.model.bases import KINDS, Basis, LeastSquares
 from enmesh.model.fit import Data, fitted, links_of
-from enmesh.model.nodes import Curve
+from enmesh.model.nodes import Curve, Term, inputs
 from enmesh.model.outlook import Drawn, level_of
 from enmesh.options import one_of, whole
 
@@ -209,15 +209,6 @@ class _Samples:
     x: tuple[np.ndarray, ...]
     starts: np.ndarray
 
-    def take(self, rows: np.ndarray) -> "_Samples":
-        return _Samples(self.y[rows], self.z[rows], tuple(one[rows] for one in self.x), self.starts)
-
-    def shifted(self, which: Iterable[int], rows: Sequence[np.ndarray]) -> "_Samples":
-        moved = list(self.x)
-        for i, row in zip(which, rows):
-            moved[i] = moved[i][row]
-        return _Samples(self.y, self.z, tuple(moved), self.starts)
-
 
 def _by_regression(samples: _Samples, kind: str) -> dict[Atom, float]:
     """Return parts by regressions: half the logarithm of residual variances.
@@ -300,27 +291,18 @@ def parts(
     one_of("rule", rule, RULES)
     if not (network is None or hasattr(network, "edges")):
         raise InputError(f"network={network!r} is no network; give what infer returned, or leave it out")
-    samples, used, kind, given = _sampled(series, ends, name, network, estimator)
-    refuse_if(rule == "surd" and used != "states", "rule='surd' is for states; cut the series into bins (discretise)")
-    measure, seed = _measure(used, kind, rule), whole("seed", seed)
-    found, count = measure(samples), whole("n_surrogates", n_surrogates, 19)
-    null = _shifted(samples, measure, found, count, seed)
-    boot = _resampled(samples, measure, count, seed)
+    samples, used, measure, given = _sampled(series, ends, name, network, estimator, rule)
+    found, count, seed = measure(samples), whole("n_surrogates", n_surrogates, 19), whole("seed", seed)
+    null = [measure(one) for one in _shifts(samples, found, count, seed)]
+    boot = [measure(one) for one in _blocks(samples, count, seed)]
     frame = _table(ends, found, null, boot, level_of(confidence))
     return Parts(tuple(ends), name, tuple(given), float(sum(found.values())), frame, used, rule, confidence)
 
 
-def _measure(used: str, kind: str, rule: str) -> Callable[[_Samples], dict[Atom, float]]:
-    if used == "states":
-        return lambda some: _by_counting(some, rule)
-    return lambda some: _by_regression(some, "linear" if used == "gaussian" else kind)
-
-
 def measured(series: Series, sources: Sequence[str], target: str, network: Any) -> list[tuple[str, str, float]]:
     """Return part, kind and nats of what sources tell of a target, without tests and limits."""
-    samples, used, kind, _ = _sampled(series, sources, target, network, None)
-    found = _measure(used, kind, "lattice")(samples)
-    return [(_words(atom, sources), kind_of(atom), value) for atom, value in found.items()]
+    samples, _, measure, _ = _sampled(series, sources, target, network, None)
+    return [(_words(atom, sources), kind_of(atom), value) for atom, value in measure(samples).items()]
 
 
 def _words(atom: Atom, ends: Sequence[str]) -> str:
@@ -328,67 +310,60 @@ def _words(atom: Atom, ends: Sequence[str]) -> str:
 
 
 def _table(
-    ends: Sequence[str], found: Mapping[Atom, float], null: Any, boot: Any, limits: tuple[float, float]
+    ends: Sequence[str], found: Mapping[Atom, float], null: Sequence[Any], boot: Sequence[Any], limits: Any
 ) -> "pd.DataFrame":
     """Return a row per part with its limits and p-value: those alike, those of one source, those only together."""
     import pandas as pd
 
-    low, high = limits
-    count = len(next(iter(boot.values())))
     rows = []
     for atom, value in found.items():
-        off = boot[atom] - boot[atom].mean()
+        shifted, drawn = (np.array([one[atom] for one in made]) for made in (null, boot))
+        off = drawn - drawn.mean()
         value = 0.0 if abs(value) < ROUNDING else value
         off = np.where(np.abs(off) < ROUNDING, 0.0, off)
-        between = value + np.quantile(off, low), value + np.quantile(off, high)
-        reached = null[atom] >= value - ROUNDING if kind_of(atom) != UNIQUE else value - off <= ROUNDING
+        between = value + np.quantile(off, limits)
+        reached = shifted >= value - ROUNDING if kind_of(atom) != UNIQUE else value - off <= ROUNDING
         reached |= value <= 0
-        rows.append((_words(atom, ends), kind_of(atom), value, *between, (1 + int(reached.sum())) / (1 + count)))
+        rows.append((_words(atom, ends), kind_of(atom), value, *between, (1 + int(reached.sum())) / (1 + len(boot))))
     frame = pd.DataFrame(rows, columns=["part", "kind", "value", "low", "high", "p_value"])
     rank = frame.kind.map({REDUNDANT: 0, UNIQUE: 1, SYNERGISTIC: 2})
     return frame.iloc[np.argsort(rank.to_numpy(), kind="stable")].reset_index(drop=True)
 
 
 def _sampled(
-    series: Series, ends: Sequence[str], target: str, network: Any, estimator: str | None
-) -> tuple[_Samples, str, str, list[str]]:
-    """Return the samples, the estimator, the basis of the target, and the names that are given."""
+    series: Series, ends: Sequence[str], target: str, network: Any, estimator: str | None, rule: str = "lattice"
+) -> tuple[_Samples, str, Callable[[_Samples], dict[Atom, float]], list[str]]:
+    """Return the samples, the estimator, what measures the parts, and the names that are given."""
     lags = {} if network is None else {(e.source, e.target): tuple(e.lags) for e in network.edges.itertuples()}
     given = [] if network is None else [one for one in network.parents[target] if one not in ends]
-    data = Data.of(series)
-    at = {name: i for i, name in enumerate(series.names)}
+    data, i = Data.of(series), series.index(target)
+    at = dict(zip(series.names, range(series.n_nodes)))
     links = links_of(series.names, {target: (*ends, *given)}, lags)
-    node = fitted(data, links, only=[at[target]])[at[target]]
-    states = not isinstance(node, Curve)
-    all_states = states and all(at[one] in data.states for one in (*ends, *given))
+    node = fitted(data, links, only=[i])[i]
+    all_states = not isinstance(node, Curve) and all(at[one] in data.states for one in (*ends, *given))
     curved = isinstance(node, Curve) and node.basis.kind != "linear"
     used = estimator or ("states" if all_states else "basis" if curved else "gaussian")
     if (used == "states") != all_states:
         told = "counting needs states throughout" if used == "states" else f"{target} is states"
         raise InputError(f"{told}; use series.discretise() for estimator='states', and measurements for the others")
+    refuse_if(rule == "surd" and used != "states", "rule='surd' is for states; cut the series into bins (discretise)")
     kind = node.basis.kind if isinstance(node, Curve) and curved else KINDS[1]
-    longest = max([node.own, *(lag for _, lag in links[at[target]])])
+    kind = "linear" if used == "gaussian" else kind
+    longest = max([node.own, *(lag for _, lag in links[i])])
     rows = data.complete(data.rows(longest), longest + 1)
-    own = [(at[target], lag) for lag in range(1, node.own + 1)]
-    others = [(s, lag) for s, lag in links[at[target]] if series.names[s] in given]
-    columns = {name: [(s, lag) for s, lag in links[at[target]] if s == at[name]] for name in ends}
-
-    def taken(pairs: Sequence[tuple[int, int]]) -> np.ndarray:
-        found = [data.values[rows - lag, i] for i, lag in pairs]
-        return np.stack(found, axis=1) if found else np.empty((len(rows), 0))
-
+    own = [Term(i, lag) for lag in range(1, node.own + 1)]
+    terms = {name: [Term(s, lag) for s, lag in links[i] if s == at[name]] for name in ends}
+    z = [*own, *(Term(s, lag) for s, lag in links[i] if series.names[s] in given)]
     trial = np.searchsorted(np.cumsum([len(one) for one in data.trials]), rows, side="right")
     starts = np.searchsorted(trial, np.arange(len(data.trials) + 1))
-    samples = _Samples(
-        data.values[rows, at[target]], taken([*own, *others]), tuple(taken(columns[e]) for e in ends), starts
-    )
-    return samples, used, kind, given
+    x = tuple(inputs(data.values, rows, terms[name]) for name in ends)
+    samples = _Samples(data.values[rows, i], inputs(data.values, rows, z), x, starts)
+    measure = partial(_by_counting, rule=rule) if used == "states" else partial(_by_regression, kind=kind)
+    return samples, used, measure, given
 
 
-def _shifted(
-    samples: _Samples, measure: Callable[[_Samples], dict[Atom, float]], found: Mapping[Atom, float], n: int, seed: int
-) -> dict[Atom, np.ndarray]:
-    """Return the parts with all sources but the strongest shifted in time, each by itself."""
+def _shifts(samples: _Samples, found: Mapping[Atom, float], n: int, seed: int) -> Iterable[_Samples]:
+    """Return samples with all sources but the strongest shifted in time, each by itself."""
     from enmesh.surrogates import CircularShift
 
     k = len(samples.x)
@@ -396,18 +371,17 @@ def _shifted(
     weaker = [i for i in range(k) if i != int(np.argmax(alone))]
     starts = np.unique(samples.starts)
     draws = [CircularShift().plan(samples.x[i], samples.z, starts=starts, span=1)(seed * 8 + i, 0, n) for i in weaker]
-    made = [measure(samples.shifted(weaker, rows)) for rows in zip(*draws)]
-    return {atom: np.array([one[atom] for one in made]) for atom in found}
+    for rows in zip(*draws):
+        moved = dict(zip(weaker, rows))
+        x = tuple(one[moved[i]] if i in moved else one for i, one in enumerate(samples.x))
+        yield _Samples(samples.y, samples.z, x, samples.starts)
 
 
-def _resampled(
-    samples: _Samples, measure: Callable[[_Samples], dict[Atom, float]], n: int, seed: int
-) -> dict[Atom, np.ndarray]:
-    """Return the parts of blocks of rows that are drawn with replacement."""
+def _blocks(samples: _Samples, n: int, seed: int) -> Iterable[_Samples]:
+    """Return samples of blocks of rows that are drawn with replacement."""
     rng, size = np.random.default_rng([seed, 7]), len(samples.y)
     length = max(1, round(size ** (1 / 3)))
-    made = []
     for _ in range(n):
         first = rng.integers(0, size - length + 1, -(-size // length))
-        made.append(measure(samples.take((first[:, None] + np.arange(length)).ravel()[:size])))
-    return {atom: np.array([one[atom] for one in made]) for atom in made[0]}
+        rows = (first[:, None] + np.arange(length)).ravel()[:size]
+        yield _Samples(samples.y[rows], samples.z[rows], tuple(one[rows] for one in samples.x), samples.starts)

@@ -41,7 +41,7 @@ MOST_SAMPLES = 1e9
 CHOSEN = 2000
 """Samples that it costs to choose what is known (own past, basis, functions of time) from the data, times the number
 of samples. (Linear links: without it the predicted power is .11 to .14 too large at N = 100, right from N = 300 on.)"""
-MOST_NATS = 20.0
+LEAST_NATS, MOST_NATS = 1e-9, 20.0
 
 
 @dataclass(frozen=True)
@@ -79,33 +79,26 @@ class Test:
 
 @lru_cache(maxsize=128)
 def _smallest(test: Test, share: float, samples: float) -> float:
-    def over(log_te: float) -> float:
-        return test.power(math.exp(log_te), samples) - share
-
-    if over(math.log(MOST_NATS)) < 0:
-        return math.inf
-    if over(math.log(1e-9)) >= 0:  # false links alone are as many
-        return 0.0
-    return math.exp(_root(over, math.log(1e-9), math.log(MOST_NATS)))
+    found = _reached(lambda te: test.power(te, samples) - share, LEAST_NATS, MOST_NATS)
+    return found if found > LEAST_NATS else 0.0  # false links alone are as many
 
 
 @lru_cache(maxsize=128)
 def _samples_needed(test: Test, share: float, te: float) -> int:
-    least = test.used + test.dof + 2.0
-
-    def over(log_samples: float) -> float:
-        return test.power(te, math.exp(log_samples)) - share
-
-    if over(math.log(least)) >= 0:
-        return math.ceil(least)
-    refuse_if(over(math.log(MOST_SAMPLES)) < 0, f"te={te:.3g} nats need more than a billion samples")
-    return math.ceil(math.exp(_root(over, math.log(least), math.log(MOST_SAMPLES))))
+    found = _reached(lambda n: test.power(te, n) - share, test.used + test.dof + 2.0, MOST_SAMPLES)
+    refuse_if(math.isinf(found), f"te={te:.3g} nats need more than a billion samples")
+    return math.ceil(found)
 
 
-def _root(over: Callable[[float], float], low: float, high: float) -> float:
+def _reached(over: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a rising function comes to 0: ``low`` if it is above 0 there, infinity if it stays below."""
     from scipy.optimize import brentq
 
-    return float(brentq(over, low, high, xtol=1e-6))
+    if over(low) >= 0:
+        return low
+    if over(high) < 0:
+        return math.inf
+    return math.exp(float(brentq(lambda x: over(math.exp(x)), math.log(low), math.log(high), xtol=1e-6)))
 
 
 def _sizes(samples: float, count: int) -> np.ndarray:
@@ -403,15 +396,14 @@ def plan(
     """
     nodes = whole("nodes", nodes, 2)
     refuse_if(te is None and samples is None, "give te= (nats), samples=, or both")
-    states, own_past = whole("states", states, 0), whole("own_past", own_past, 0)
-    others, test = [states] * whole("parents", parents, 0), test or ("counting" if states else "default")
+    states, parents = whole("states", states, 0), whole("parents", parents, 0)
+    test = test or ("counting" if states else "default")
     refuse_if(
         states and test != "counting", f"states= goes with test='counting', not with {test!r}; leave one of them out"
     )
-    asked = {"samples": None if samples is None else whole("samples", samples, 3), "nodes": nodes}
-    return _Usual.of(test, nodes, level, max_lag, memory).power(
-        own_past, {("a", "b"): (states, others, states)}, te, share, **asked
-    )
+    samples = None if samples is None else whole("samples", samples, 3)
+    used, links = _Usual.of(test, nodes, level, max_lag, memory), {("a", "b"): (states, [states] * parents, states)}
+    return used.power(own_past, links, te, share, samples=samples, nodes=nodes)
 
 
 class _Usual(NamedTuple):
@@ -446,14 +438,7 @@ class _Usual(NamedTuple):
         partners = min(own, 1) + len(others)
         return LadderTest(1, used, self.level, lags=self.lags, partners=partners, memory=self.memory)
 
-    def power(
-        self,
-        own: int,
-        links: Mapping[tuple[str, str], tuple[int, Sequence[int], int]],
-        te: Any,
-        share: float,
-        **about: Any,
-    ) -> Power:
+    def power(self, own: int, links: Mapping[tuple[str, str], Any], te: Any, share: float, **about: Any) -> Power:
         """Return what can be found of links ``{(source, target): (states of source, of others, of target)}``."""
         found = {ends: self.of_link(own, *states) for ends, states in links.items()}
         te = None if te is None else _positive("te", te)
@@ -514,12 +499,10 @@ def power(
     if hasattr(pilot, "candidates"):
         return _of_network(pilot, level, links, te, share, max_lag, own_past, test, memory)
     series = Series.of(pilot)
-    states = _states(series)
+    states, about = _states(series), {"samples": len(series), "nodes": series.n_nodes, "trials": len(series.trials)}
     found = {(a, b): (states.get(a, 0), (), states.get(b, 0)) for a, b in _pairs(series.names, links)}
-    about = {"samples": len(series), "nodes": series.n_nodes, "trials": len(series.trials)}
-    return _Usual.of(test or "default", series.n_nodes, level, max_lag, memory).power(
-        own_past, found, te, share, **about
-    )
+    used = _Usual.of(test or "default", series.n_nodes, level, max_lag, memory)
+    return used.power(own_past, found, te, share, **about)
 
 
 def _pairs(names: Sequence[str], links: Any) -> list[tuple[str, str]]:

@@ -180,7 +180,7 @@ class _Judge:
         paths = 1 if linear else PATHS
         start = np.repeat(data.histories(rows - 1, model.span), paths, axis=0)
         rng = np.random.default_rng([self.seed, horizon])
-        noise = None if linear else model.uniforms(rng, len(start), horizon)
+        noise = None if linear else model.shocks(rng, len(start), horizon)
         found = model.run(start, horizon, noise)[:, -1].reshape(len(rows), paths, -1).mean(axis=1)
         for i, node in model.nodes.items():
             if isinstance(node, Curve):
