@@ -358,7 +358,7 @@ def _answered(
     """Return means of all results ``(K,)``; limits, and draws ``(draw, K)``, of those that have some.
 
     Draws move the states to begin from and the coefficients together (`_sets`). Where the richer fit differs by more
-    than chance, draws hold that too: the square of the difference less two of its variances. (A file has no samples, so
+    than chance, draws hold that too: the square of the difference less its variance. (A file has no samples, so
     that draws of both fits do not go together; there the variance is that of the richer fit less that of the chosen.)
     """
     ask.warn_of_far(states)
@@ -375,7 +375,7 @@ def _answered(
     for name, (best, *_) in off.items():
         some, more = off[name][1 : FEW_DRAWS + 1], rich[name][1:]
         chance = (more - some).var(axis=0) if paired else np.maximum(more.var(axis=0) - some.var(axis=0), 0)
-        bias = np.maximum((other[name].mean(axis=0) - means[name]) ** 2 - 2 * chance, 0)
+        bias = np.maximum((other[name].mean(axis=0) - means[name]) ** 2 - chance, 0)
         added = wider * (moved[name] - best) + np.sqrt(bias) * rng.standard_normal((DRAWS, 1))
         plain, drawn[name] = (wider * one[name][1:] + added for one in (off, graphs))
         ends[name] = _limits(means[name], drawn[name], (plain < 0).mean(axis=0), shares)
