@@ -366,8 +366,7 @@ def _answered(
     richer = replace(ask, model=replace(model, nodes={**model.nodes, **model.richer}), quiet=False)
     each, other = _of_starts(ask, starts, seed, True), _of_starts(richer, states, seed)
     means = {name: one.mean(axis=0) for name, one in each.items()}
-    moved, (sets, others), wider, paired = _sets(ask, richer, {name: each[name] for name in ask.limited}, rows, seed)
-    few = {i: one[:FEW_DRAWS] for i, one in others.items()}
+    moved, (sets, few), wider, paired = _sets(ask, richer, {name: each[name] for name in ask.limited}, rows, seed)
     off, rich = _averages(ask, starts, seed, sets), _averages(richer, states, seed, few)
     rng = np.random.default_rng([seed, 6])
     graphs = _averages(ask, starts, seed, _of_graphs(model, sets, rng)) if graph else off
@@ -430,9 +429,10 @@ def _sets(
         weights = _weights(rng, min(at_once, DRAWS - first), ends, length)
         for name, one in each.items():
             moved[name].append(weights[:, places] @ (one - one.mean(axis=0)) / count)
-        for fit, made in zip(fits, sets):
-            for i, node in fit.items():
-                made[i].append(node.moved(weights) if together else node.drawn(rng, len(weights)))
+        for fit, made, most in zip(fits, sets, (DRAWS, FEW_DRAWS)):
+            some = weights[: max(most - first, 0)]
+            for i, node in fit.items() if len(some) else ():
+                made[i].append(node.moved(some) if together else node.drawn(rng, len(some)))
     joined = [{i: np.concatenate(parts) for i, parts in made.items()} for made in sets]
     wider = 1 + 2.9694 / 1.96 * (window - 1) / count
     return {name: np.concatenate(parts) for name, parts in moved.items()}, (joined[0], joined[1]), wider, together

@@ -79,12 +79,8 @@ class Curve:
 
     def mean(self, x: np.ndarray, params: np.ndarray, draw: np.ndarray | int = 0) -> np.ndarray:
         """Return the mean given inputs ``(n, d)``, with coefficients number ``draw``."""
-        features = self.basis(x)
-        mean = (
-            features @ params[0]
-            if len(params) == 1
-            else np.einsum("fn,fn->n", features.T, np.take(params.T, draw, axis=1))
-        )
+        one, features = len(params) == 1, self.basis(x)
+        mean = features @ params[0] if one else np.einsum("fn,fn->n", features.T, np.take(params.T, draw, axis=1))
         return mean if self.basis.kind == "linear" else np.clip(mean, *self.limits)
 
     def spread(self, x: np.ndarray) -> np.ndarray:
@@ -110,9 +106,10 @@ class Curve:
         left = (y - mean) / self.spread(x)
         if not len(self.at):
             return np.interp(left, self.quantiles, places(self.quantiles))
-        near = np.abs(mean[:, None] - self.at).argmin(axis=1)
-        shares = places(self.quantiles[0])
-        return np.array([np.interp(one, self.quantiles[row], shares) for one, row in zip(left, near)])
+        near, found = np.round(np.interp(mean, self.at, np.arange(len(self.at)))), np.empty(len(left))
+        for row, quantiles in enumerate(self.quantiles):
+            found[near == row] = np.interp(left[near == row], quantiles, places(quantiles))
+        return found
 
     def log_density(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the logarithm of the normal density with the predicted mean and spread."""
