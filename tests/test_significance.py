@@ -35,7 +35,7 @@ def test_value_p_value_and_null():
 class Normal:
     """Surrogates that are drawn from a normal distribution."""
 
-    questions = 1
+    questions, distinct = 1, None
 
     def __init__(self, seed):
         self.rng, self.asked = np.random.default_rng(seed), 0
@@ -47,13 +47,13 @@ class Normal:
 
 def test_what_is_clear_has_few_surrogates():
     clear, doubtful, none = Normal(0), Normal(0), Normal(0)
-    test = run(sampled(clear, None, 999, 20.0, 0.01, 1e-4))
+    test = run(sampled(clear, 999, 20.0, 0.01, 1e-4))
     assert clear.asked == len(test.null) < 100
     assert 0 < test.p_value < 1e-4
-    test = run(sampled(doubtful, None, 999, 3.5, 0.01, 1e-6))
+    test = run(sampled(doubtful, 999, 3.5, 0.01, 1e-6))
     assert doubtful.asked == 999
     assert test.p_value == (1 + (test.null >= 3.5).sum()) / 1000
-    assert len(run(sampled(none, None, 999, 20.0, 0.01)).null) == 999
+    assert len(run(sampled(none, 999, 20.0, 0.01)).null) == 999
 
 
 def test_what_a_surrogate_reaches_is_not_clear():
@@ -66,7 +66,7 @@ def test_what_a_surrogate_reaches_is_not_clear():
             return lambda: drawn
 
     heavy = Heavy(0)
-    test = run(sampled(heavy, None, 999, 25.0, 0.01, 0.01))
+    test = run(sampled(heavy, 999, 25.0, 0.01, 0.01))
     assert heavy.asked == 999
     assert test.p_value == 2 / 1000
 

@@ -4,9 +4,8 @@ In the notation of the paper Y^i_{n+1} is a target's next value, Y^{i,(kappa^i)}
 """
 
 import copy
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from enmesh.estimators import KSG, Estimator, Prepared
 from enmesh.events.events import Events
 from enmesh.methods import resolve
 from enmesh.options import one_of, switch
-from enmesh.surrogates import Draw, Surrogate, parted
 
 KEPT = 4  # prepared (target, given) pairs kept for further questions; a nearest-neighbour index can be large
 
@@ -47,8 +45,7 @@ class Transfers:
         embedding = checked_pasts(embedding)
         estimator = self.estimator
         self.blocks = Blocks(series, embedding, estimator.condition, estimator.reaches_back, family)
-        self._prepared: OrderedDict[tuple[Lagged, tuple[Lagged, ...]], Prepared] = OrderedDict()
-        self._draws: dict[tuple[Surrogate, tuple[Lagged, ...], bool], Draw] = {}
+        self._kept = lru_cache(KEPT)(partial(_prepared, estimator, self.blocks))
 
     @cached_property
     def joint(self) -> Any:
@@ -110,35 +107,17 @@ class Transfers:
 
     def prepared(self, y: Lagged, z: Sequence[Lagged]) -> Prepared:
         """Return y given z, ready for any x; the last few are kept."""
-        key = y, tuple(z)
-        if key not in self._prepared:
-            block = self.blocks.take
-            self._prepared[key] = self.estimator.prepare(block([y]), block(z), times=self.blocks.times)
-            if len(self._prepared) > KEPT:
-                self._prepared.popitem(last=False)
-        self._prepared.move_to_end(key)
-        return self._prepared[key]
-
-    def draw(self, surrogate: Surrogate, x: Variables, y: Lagged, z: Variables, *, in_parts: bool) -> Draw:
-        """Return the function that draws rows to resample x by; kept where it does not depend on z."""
-        key = surrogate, tuple(x), in_parts
-        if key not in self._draws:
-            known, samples, starts = self.prepared(y, z).z, self.blocks.take(x), self.blocks.starts
-            # Parts are shifted on their own for tests that need more shifts than the whole has: where each surrogate
-            # is asked at its best lag, shifts nearer than the number of lags share most of them.
-            if in_parts:
-                starts = parted(samples, starts, self.blocks.span)
-            drawn = surrogate.plan(samples, known, starts=starts, span=self.blocks.span)
-            if surrogate.looks_at_z:
-                return drawn
-            self._draws[key] = drawn
-        return self._draws[key]
+        return self._kept(y, tuple(z))
 
     def twin(self) -> "Transfers":
         """Return the same transfers for another thread: the same data, prepared objects of its own."""
         twin = copy.copy(self)
-        twin._prepared = OrderedDict()
+        twin._kept = lru_cache(KEPT)(self._kept.__wrapped__)
         return twin
+
+
+def _prepared(estimator: Estimator, blocks: Blocks, y: Lagged, z: tuple[Lagged, ...]) -> Prepared:
+    return estimator.prepare(blocks.take([y]), blocks.take(z), times=blocks.times)
 
 
 def cmi(x: Any, y: Any, z: Any = None, *, estimator: AnyEstimator = None, local: bool = False) -> Any:

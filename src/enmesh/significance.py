@@ -21,7 +21,7 @@ from enmesh.events.events import Events
 from enmesh.measures import Indices, Node, Nodes, Question, Transfers, Variables, link
 from enmesh.methods import resolve
 from enmesh.options import whole
-from enmesh.surrogates import CircularShift, Draw, LocalPermute, Surrogate, stream_of
+from enmesh.surrogates import CircularShift, LocalPermute, Surrogate, parted, stream_of
 from enmesh.tasks import Task, run
 
 
@@ -102,27 +102,30 @@ def by_surrogates(
     searched = transfers.blocks.searched > 0 and len(sources) == 1
     asked = transfers.blocks.choices(sources[0]) if searched else x, y, z
     choose = len(x) if searched else 0
-    surrogates, draw = _surrogates(transfers, asked, sampling, choose, in_parts=searched)
+    surrogates = drawn(transfers, asked, sampling, choose, in_parts=searched)
     any_shift = getattr(sampling.surrogate, "min_shift", None) is None  # one that is given may not fit a part
-    if not searched and any_shift and _distinct(draw, sampling.count, warn=False) < sampling.count:
-        surrogates, draw = _surrogates(transfers, asked, sampling, choose, in_parts=True)
+    if not searched and any_shift and _distinct(surrogates, sampling.count, warn=False) < sampling.count:
+        surrogates = drawn(transfers, asked, sampling, choose, in_parts=True)
     value = None if transfers.joint is None and not searched else transfers.cmi(x, y, z)
-    return (yield from sampled(surrogates, draw, sampling.count, value, level))
+    return (yield from sampled(surrogates, sampling.count, value, level))
 
 
-def _surrogates(
-    transfers: Transfers, asked: Question, sampling: Sampling, choose: int, in_parts: bool
-) -> tuple[Surrogates, Draw]:
-    """Return surrogates of x, each of which takes the ``choose`` of its variables that say most, and their draw."""
-    x, y, z = asked
-    draw = transfers.draw(sampling.surrogate, x, y, z, in_parts=in_parts)
+def drawn(transfers: Transfers, asked: Question, sampling: Sampling, choose: int, in_parts: bool) -> Surrogates:
+    """Return surrogates of x, each of which takes the ``choose`` of its variables that say most.
+
+    Parts of the record are shifted on their own (``in_parts``) for tests that need more shifts than the whole has:
+    where each surrogate is asked at its best lag, shifts nearer than the number of lags share most of them.
+    """
+    (x, y, z), blocks = asked, transfers.blocks
+    prepared, samples = transfers.prepared(y, z), blocks.take(x)
+    starts = parted(samples, blocks.starts, blocks.span) if in_parts else blocks.starts
+    draw = sampling.surrogate.plan(samples, prepared.z, starts=starts, span=blocks.span)
     stream = stream_of(sampling.seed, y.node, tuple(sorted({variable.node for variable in x})))
-    samples = transfers.blocks.take(x)
-    return transfers.prepared(y, z).surrogates(samples, draw, stream, choose=choose), draw
+    return prepared.surrogates(samples, draw, stream, choose=choose)
 
 
 def sampled(
-    surrogates: Surrogates, draw: Draw, count: int, value: float | None = None, level: Level = None, clear: float = 0.0
+    surrogates: Surrogates, count: int, value: float | None = None, level: Level = None, clear: float = 0.0
 ) -> Task[Significance]:
     """Compare a value with those of surrogates; None computes the value too, in one batch with the first surrogates.
 
@@ -131,7 +134,7 @@ def sampled(
     is certain, and p over those drawn is above ``level`` too. A link that passes has all surrogates; unless none of the
     first reaches T and by the normal distribution that fits them p is below ``clear``: then it is that p.
     """
-    count = _distinct(draw, count)
+    count = _distinct(surrogates, count)
     allowed = count if level is None else math.floor(round(level * (1 + count), 9)) - 1
     first = _next_look(0, count, allowed, surrogates.questions)
     answers = surrogates.ask(0, first - (value is None and first < count), itself=value is None)
@@ -156,10 +159,9 @@ def fitted_p(value: float, null: np.ndarray) -> float:
     return max(SMALLEST, float(stdtr(len(null) - 1, (null.mean() - value) / max(spread, SMALLEST))))
 
 
-def _distinct(draw: Draw, count: int, warn: bool = True) -> int:
+def _distinct(surrogates: Surrogates, count: int, warn: bool = True) -> int:
     """Return how many of ``count`` surrogates are different; repeated ones would make the p-value too small."""
-    known = getattr(draw, "distinct", None)  # None of trials that move on their own
-    distinct = min(count, known or count)
+    distinct = min(count, surrogates.distinct or count)
     if warn and distinct < count:
         hazard(
             f"only {distinct} circular shifts are possible, not {count}: no p-value can be under "
@@ -177,8 +179,8 @@ def every_lag(
     values, null = transfers.each(choices, y, z), np.empty((0, len(choices)))
     if sampling.count:
         refuse_memory(f"{sampling.count:,} surrogates at {len(choices):,} lags", 8.0 * sampling.count * len(choices))
-        surrogates, draw = _surrogates(transfers, (choices, y, z), sampling, 1, in_parts=len(choices) > 1)
-        null = surrogates.each(_distinct(draw, sampling.count))
+        surrogates = drawn(transfers, (choices, y, z), sampling, 1, in_parts=len(choices) > 1)
+        null = surrogates.each(_distinct(surrogates, sampling.count))
         warn_of_many_lags(len(choices), transfers.blocks.n)
     return values, null
 
@@ -254,7 +256,7 @@ def _by_permutations(transfers: Transfers, asked: Question, value: float, choice
     """Test a value of states by permutations within those of what is conditioned on (decided by data and seed 0)."""
     from scipy.special import chdtrc
 
-    surrogates, _ = _surrogates(transfers, asked, Sampling(LocalPermute(), PERMUTED, 0), 0, in_parts=False)
+    surrogates = drawn(transfers, asked, Sampling(LocalPermute(), PERMUTED, 0), 0, in_parts=False)
     null = surrogates.ask(0, PERMUTED)()
     mean, spread = float(null.mean()), float(null.var(ddof=1))
     reached = int((null >= value * (1 - 1e-9)).sum())

@@ -29,8 +29,8 @@ from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator, Gaussian
 from enmesh.measures import Transfers
 from enmesh.options import option, whole_fields
-from enmesh.significance import Sampling, Significance, analytic, check_surrogates, sampled, usual_surrogates
-from enmesh.surrogates import CircularShift, Surrogate, stream_of
+from enmesh.significance import Sampling, Significance, analytic, check_surrogates, drawn, sampled, usual_surrogates
+from enmesh.surrogates import CircularShift, Surrogate
 from enmesh.tasks import Task, ready, run
 
 # A candidate stands out if it says so many standard deviations more than the candidate in the middle; with fewer
@@ -149,7 +149,6 @@ class TestedSelection:
         self._most = 1 + method.estimator.max_parents_for(blocks.n, [1], states)[0]
         self._sampling = Sampling(method.surrogate, method.count, method.seed)
         self._level = 1 - method.alpha
-        self._tested: dict[tuple[Any, ...], Significance] = {}
         self._allowed = method.allowed_sources(series)
 
     def find(self, target: int) -> Task[tuple[Past]]:
@@ -195,7 +194,7 @@ class TestedSelection:
     def twin(self) -> "TestedSelection":
         """Return a selection for another thread: the same data, prepared objects of its own."""
         twin = copy(self)
-        twin.transfers, twin._tested = self.transfers.twin(), {}
+        twin.transfers = self.transfers.twin()
         return twin
 
     def _test(
@@ -211,19 +210,12 @@ class TestedSelection:
 
         A test that is ``clear`` has few surrogates (`significance.sampled`).
         """
-        transfers, sampling, node = self.transfers, self._sampling, x[0].node
+        transfers, sampling = self.transfers, self._sampling
         if not sampling.count:
             return (yield from ready(analytic(transfers, x, y, z, comb(len(free), len(x)))))
-        question = y, tuple(z), node, tuple(free), len(x)
-        # A source that is chosen last is tested twice, and asked about once unless it was clear the first time.
-        before = self._tested.get(question)
-        if before is None or (not clear and before.p_value < 0.99 / (1 + len(before.null))):
-            draw = transfers.draw(sampling.surrogate, free, y, z, in_parts=True)
-            prepared, stream = transfers.prepared(y, z), stream_of(sampling.seed, y.node, (node,))
-            surrogates = prepared.surrogates(transfers.blocks.take(free), draw, stream, choose=len(x))
-            value = transfers.cmi(x, y, z) if value is None else value
-            self._tested[question] = yield from sampled(surrogates, draw, sampling.count, value, self._level, clear)
-        return self._tested[question]
+        surrogates = drawn(transfers, (list(free), y, list(z)), sampling, len(x), in_parts=True)
+        value = transfers.cmi(x, y, z) if value is None else value
+        return (yield from sampled(surrogates, sampling.count, value, self._level, clear))
 
     def _pruned(self, y: Lagged, chosen: list[Lagged]) -> Task[list[Lagged]]:
         """Drop the weakest source that fails a test of all its lags given the rest, until none fails."""

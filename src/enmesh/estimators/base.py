@@ -74,6 +74,11 @@ class Surrogates:
         self._prepared, self._x, self._draw, self._stream, self._choose = prepared, x, draw, stream, choose
 
     @property
+    def distinct(self) -> int | None:
+        """How many different surrogates there are; None where that is not known, as of several trials."""
+        return getattr(self._draw, "distinct", None)
+
+    @property
     def questions(self) -> int:
         """Questions that are put for one surrogate: one, or one for each column it may choose."""
         return self._x.shape[1] if self._choose else 1

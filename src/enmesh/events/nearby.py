@@ -139,7 +139,7 @@ def _near(question: Question) -> tuple[np.ndarray, np.ndarray]:
 class EventSurrogates:
     """Values of the surrogates of a question, in the order they are drawn; every few share a pool of random times."""
 
-    questions = 1
+    questions, distinct = 1, None
 
     def __init__(self, question: Question, how: Surrogate, stream: int):
         if not isinstance(how, (NearbyHistories, CircularShift)):

@@ -160,7 +160,6 @@ class NearbyHistories(Surrogate):
 
     summary = "For events: keeps what source and target share with the conditions; their default."
     references = (SHORTEN,)
-    looks_at_z = True
 
     neighbours: int = 10
 

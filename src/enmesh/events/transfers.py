@@ -71,7 +71,7 @@ class EventTransfers:
         question = self.question(sources, target, given)
         how = resolve(Surrogate, self.estimator.usual_surrogate if surrogate is None else surrogate)
         surrogates: Any = EventSurrogates(question, how, stream)
-        return (yield from sampled(surrogates, None, count, None, level))  # type: ignore[arg-type]
+        return (yield from sampled(surrogates, count, level=level))
 
     def twin(self) -> "EventTransfers":
         """Return the same for another thread."""
@@ -96,7 +96,7 @@ def with_histories(events: Events, estimator: Any) -> PointProcess:
         while length < LONGEST:
             asked = Question(spread, estimator, [(i, length + 1)], [(i, length)], i, known=length)
             surrogates: Any = EventSurrogates(asked, NearbyHistories(), asked.stream)
-            test = run(sampled(surrogates, None, GREEDY_SURROGATES, None, LEVEL))  # type: ignore[arg-type]
+            test = run(sampled(surrogates, GREEDY_SURROGATES, level=LEVEL))
             if test.p_value > LEVEL:
                 break
             length += 1

@@ -8,7 +8,6 @@ jointly. Each surrogate is a vector of row numbers, so a batch of surrogates of 
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import ClassVar
 
 import numpy as np
 
@@ -30,9 +29,6 @@ MANY, MEASURED = 100_000, 2.0
 
 class Surrogate(Method, ABC):
     """A way to resample a source; `plan` looks at the data once, the plan draws rows in batches."""
-
-    looks_at_z: ClassVar[bool] = False
-    """Whether a plan depends on what is conditioned on."""
 
     @abstractmethod
     def plan(self, x: np.ndarray, z: np.ndarray, *, starts: np.ndarray, span: int) -> Draw:

@@ -37,7 +37,6 @@ class LocalPermute(Surrogate):
         "Runge, J. (2018). Conditional Independence Testing Based on a Nearest-Neighbor Estimator of Conditional "
         "Mutual Information. Proceedings of Machine Learning Research 84, 938.",
     )
-    looks_at_z = True
 
     neighbours: int = 5
 
