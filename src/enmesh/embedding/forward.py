@@ -49,7 +49,7 @@ class ForwardSelection:
         self.blocks = Blocks(series, Lags(own, searched=method.max_lag), method.estimator.condition)
         self._allowed = method.allowed_sources(series)
         self._level = 1 - method.alpha
-        self.records = Records(self.blocks, getattr(method.estimator, "device", "cpu"))
+        self.records = Records(self.blocks)
         self._curved = getattr(method.estimator, "features", "linear") == "quadratic"
         self._nodes = range(series.n_nodes)
 

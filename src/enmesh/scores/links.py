@@ -146,18 +146,16 @@ class LinkScorer(Scorer[LinkTest]):
 
     def selection(self, target: int, others: bool = True) -> Drivers:
         """Return what drives a target."""
+        nodes = self._allowed.get(target, tuple(j for j in range(self.samples.nodes) if j != target))
+        always = [v for v in self._always if v.node != target]
         if target not in self._selected:
             context = {v.node for v in self._always}
-            nodes = self._allowed.get(target, tuple(j for j in range(self.samples.nodes) if j != target))
             free = [j for j in nodes if j not in context]
-            always = [v for v in self._always if v.node != target]
             most = len(nodes) if self.score.most is None else self.score.most
             found = selected(self.samples, target, free, self.score.level, always, most)
             self._selected[target] = self._with_context(target, found, context & set(nodes))
         found = self._selected[target]
         if others and not found.others:
-            nodes = self._allowed.get(target, tuple(j for j in range(self.samples.nodes) if j != target))
-            always = [v for v in self._always if v.node != target]
             rest = [j for j in nodes if j not in found.sources and j not in {v.node for v in always}]
             made = other_tests(self.samples, target, found, always, rest) if rest else ()
             found = found._replace(others=made)
@@ -190,8 +188,7 @@ class LinkScorer(Scorer[LinkTest]):
 
     def test(self, link: Link, level: float | None = None, count: int | None = None) -> Task[Significance]:
         """Test a link given the other sources of its target."""
-        found = self.asked([link.source], link.target, link.given)
-        return ready(found)
+        return ready(self.asked([link.source], link.target, link.given))
 
     def _question(
         self, sources: Sequence[int], target: int, given: Sequence[int]

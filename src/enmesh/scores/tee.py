@@ -15,7 +15,6 @@ states have one order: their T is the same along any, and quantiles differ by th
 from collections.abc import Container, Sequence
 from itertools import combinations
 from math import inf
-from typing import NamedTuple
 
 import numpy as np
 
@@ -95,21 +94,13 @@ class TEE(Score):
         return TEEScorer(self, series)
 
 
-class _Step(NamedTuple):
-    """T, T_alpha, and T_alpha lowered by one standard error."""
-
-    value: float
-    quantile: float
-    lowered: float
-
-
 class TEEScorer(Scorer[TEE]):
     """TEE of a series."""
 
     def __init__(self, score: TEE, series: Series):
         super().__init__(score, series)
         self._compared = 0 if score.estimator.discrete else ALL_ORDERS
-        self._steps: dict[Link, _Step] = {}
+        self._tested: dict[Link, Significance] = {}
         self._costs: dict[tuple[int, Parents], float] = {}
         self._singles: dict[tuple[int, int], float] = {}
 
@@ -132,15 +123,12 @@ class TEEScorer(Scorer[TEE]):
             return 0.0
         if self._is_joint:
             return self._collective(target, parents)
-        alpha = self.score.alpha
-        for link in tests.keys() - self._steps.keys():
-            test = tests[link]
-            self._steps[link] = _Step(test.value, test.quantile(alpha), test.quantile(alpha, LOWER))
-        steps = [self._steps[link] for link in self._strongest_first(target, parents)]
-        penalty = sum(step.quantile for step in steps)
+        self._tested |= tests
+        steps = self._strongest_first(target, parents)
+        penalty = sum(map(self._cost, steps))
         if len(parents) <= self._compared:
             penalty = max(penalty, self._largest_cost(target, tuple(parents)))
-        return sum(step.value for step in steps) - penalty
+        return sum(tests[link].value for link in steps) - penalty
 
     def redundancy_test(self, target: int, parents: Parents, failed: Container[Link] = ()) -> AtLevel | None:
         """Return the test of the weakest parent given all others, at the level of its quantile.
@@ -198,6 +186,10 @@ class TEEScorer(Scorer[TEE]):
         test = run(self._sampled(parents, target, (), self._sampling()))
         return test.value - test.quantile(self.score.alpha)
 
+    def _cost(self, link: Link, lower: float = 0.0) -> float:
+        """Return T_alpha of a test, so many standard errors lower."""
+        return self._tested[link].quantile(self.score.alpha, lower)
+
     def _largest_cost(self, target: int, parents: Parents) -> float:
         """Largest penalty over parent orders, by recursion on the last parent, each quantile lowered."""
         if not parents:
@@ -206,7 +198,7 @@ class TEEScorer(Scorer[TEE]):
             sums = []
             for j in parents:
                 rest = tuple(p for p in parents if p != j)
-                sums.append(self._largest_cost(target, rest) + self._steps[Link(j, target, rest)].lowered)
+                sums.append(self._largest_cost(target, rest) + self._cost(Link(j, target, rest), LOWER))
             self._costs[target, parents] = max(sums)
         return self._costs[target, parents]
 
@@ -215,7 +207,7 @@ class TEEScorer(Scorer[TEE]):
         while steps:
             parents = tuple(sorted(link.source for link in steps))
             if (target, parents) in self._costs:
-                return self._costs[target, parents] <= sum(self._steps[link].quantile for link in steps)
+                return self._costs[target, parents] <= sum(map(self._cost, steps))
             if steps[-1] not in failed:
                 return False
             steps = steps[:-1]
