@@ -602,7 +602,7 @@ def test_degrees_of_freedom():
     ("call", "said"),
     [
         (lambda: em.KSG(k=0), "k=0 is not possible; give a whole number of at least 1"),
-        (lambda: em.KSG(algorithm=3), "algorithm=3 is not known; KSG has 1 and 2"),
+        (lambda: em.KSG(algorithm=3), "algorithm=3 is not known; use 1 or 2"),
         (lambda: em.Gaussian(normalise="max"), "normalise='max' is not known; use 'none', 'rank', 'zscore'"),
         (lambda: em.KSG(normalise="max"), "normalise='max' is not known; use 'zscore' or 'rank'"),
         (

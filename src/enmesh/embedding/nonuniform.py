@@ -93,8 +93,6 @@ class NonUniform(EmbeddingMethod):
         given = self.candidates.items() if isinstance(self.candidates, Mapping) else self.candidates
         named = tuple(sorted((str(target), tuple(map(str, sources))) for target, sources in given))
         object.__setattr__(self, "candidates", named)
-        if not isinstance(self.estimator, Estimator):
-            raise InputError(f"estimator={self.estimator!r} is not an estimator; give Gaussian(), KSG() ...")
         if not 0.5 <= self.alpha < 1:
             raise InputError(f"alpha={self.alpha!r} is not possible; give a confidence level such as 0.99")
         if self.count or not self.estimator.analytic:

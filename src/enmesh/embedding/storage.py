@@ -6,7 +6,6 @@ from enmesh.data.series import Series
 from enmesh.embedding import base
 from enmesh.embedding.blocks import Blocks
 from enmesh.embedding.lagged import Lagged
-from enmesh.errors import InputError
 from enmesh.estimators import KSG, Estimator, Prepared
 from enmesh.options import option, whole_fields
 from enmesh.surrogates import Permute, Surrogate, batches, stream_of
@@ -61,8 +60,6 @@ class ActiveStorage(base.SelfPrediction):
     def __post_init__(self) -> None:
         whole_fields(self, max_dim=1, max_delay=1, n_surrogates=1, seed=0)
         base.require_positive("parsimony", self.parsimony)
-        if not isinstance(self.estimator, Estimator):
-            raise InputError(f"estimator={self.estimator!r} is not an estimator; give Gaussian(), KSG() ...")
 
     def judge(self, series: Series, name: str) -> base.EmbeddingTable:
         """Return the table of bias-corrected storage of one node."""
