@@ -1,110 +1,74 @@
-"""Shapes of JSON: each checks a value, and says itself as a JSON schema.
-
-A shape is called with a value and where it stands, and raises ValueError.
-"""
+"""JSON schemas, and the check of a value against one."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object"}
+Schema = Mapping[str, Any]
+# The types that schemas name, in Python, and how they are said.
+TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+    "string": ((str,), "text"), "boolean": ((bool,), "true or false"), "integer": ((int,), "a whole number"),
+    "number": ((int, float), "a number"), "object": ((dict,), "a mapping"), "array": ((list,), "a list"),
+    "null": ((type(None),), "null"),
+}  # fmt: skip
+TEXT: Schema = {"type": "string"}
+FLAG: Schema = {"type": "boolean"}
+NUMBER: Schema = {"type": "number"}
+WHOLE: Schema = {"type": "integer"}
+MAYBE: Schema = {"type": ["number", "null"]}
 
 
-@dataclass(frozen=True)
-class Shape:
-    """A check of a value, and the JSON schema that says the same as far as a schema can."""
-
-    check: Callable[[Any, str], None]
-    schema: Mapping[str, Any]
-
-    def __call__(self, value: Any, where: str) -> None:
-        """Refuse a value of another shape."""
-        self.check(value, where)
+def listed(schema: Schema) -> Schema:
+    """Return the schema of a list of such values."""
+    return {"type": "array", "items": schema}
 
 
-def _fault(where: str, value: Any, needed: str) -> ValueError:
-    text = repr(value)
-    return ValueError(f"{where} is {text if len(text) < 40 else text[:36] + '...'}, not {needed}")
+def row(*schemas: Schema) -> Schema:
+    """Return the schema of a list of so many values."""
+    return {"type": "array", "prefixItems": list(schemas), "minItems": len(schemas), "items": False}
 
 
-def of_kind(needed: str, *kinds: type, null: bool = False) -> Shape:
-    """Return the shape of values of some types; booleans are no numbers."""
-
-    def check(value: Any, where: str) -> None:
-        odd = isinstance(value, float) and not math.isfinite(value)
-        fits = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool)) and not odd
-        if not fits and not (null and value is None):
-            raise _fault(where, value, needed)
-
-    named = [NAMES[kind] for kind in kinds if not (kind is int and float in kinds)] + ["null"] * null
-    return Shape(check, {"type": named[0] if len(named) == 1 else named})
+def mapped(schema: Schema) -> Schema:
+    """Return the schema of a mapping to such values."""
+    return {"type": "object", "additionalProperties": schema}
 
 
-TEXT, FLAG = of_kind("text", str), of_kind("true or false", bool)
-NUMBER, WHOLE = of_kind("a number", int, float), of_kind("a whole number", int)
-MAYBE = of_kind("a number or null", int, float, null=True)
-MAPPING = of_kind("a mapping", dict)
+def parts(needed: Mapping[str, Schema], more: Mapping[str, Schema] | None = None) -> Schema:
+    """Return the schema of a mapping that has the needed keys, and may have more of them."""
+    return {"type": "object", "properties": {**needed, **(more or {})}, "required": list(needed)}
 
 
-def listed(shape: Shape) -> Shape:
-    """Return the shape of a list of such values."""
-
-    def each(value: Any, where: str) -> None:
-        if not isinstance(value, list):
-            raise _fault(where, value, "a list")
+def check(schema: Schema, value: Any, where: str) -> None:
+    """Refuse a value that a schema does not allow, by a ValueError that says where it stands."""
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    several = schema.get("prefixItems")
+    if not any(_is(value, kind) for kind in kinds) or (several is not None and len(value) != len(several)):
+        text, needed = repr(value), " or ".join(TYPES[kind][1] for kind in kinds)
+        told = f"{where} is {text if len(text) < 40 else text[:36] + '...'}"
+        raise ValueError(f"{told}, not {needed}{'' if several is None else f' of {len(several)}'}")
+    if isinstance(value, list):
         for i, one in enumerate(value):
-            shape(one, f"{where}[{i}]")
-
-    return Shape(each, {"type": "array", "items": shape.schema})
-
-
-def row(*shapes: Shape) -> Shape:
-    """Return the shape of a list of so many values."""
-
-    def each(value: Any, where: str) -> None:
-        if not isinstance(value, list) or len(value) != len(shapes):
-            raise _fault(where, value, f"a list of {len(shapes)}")
-        for i, (one, shape) in enumerate(zip(value, shapes)):
-            shape(one, f"{where}[{i}]")
-
-    items = [shape.schema for shape in shapes]
-    return Shape(each, {"type": "array", "prefixItems": items, "minItems": len(items), "items": False})
-
-
-def mapped(shape: Shape) -> Shape:
-    """Return the shape of a mapping to such values."""
-
-    def each(value: Any, where: str) -> None:
-        MAPPING(value, where)
-        for key, one in value.items():
-            shape(one, f"{where}.{key}")
-
-    return Shape(each, {"type": "object", "additionalProperties": shape.schema})
-
-
-def parts(needed: Mapping[str, Shape], more: Mapping[str, Shape] | None = None) -> Shape:
-    """Return the shape of a mapping that has the needed keys, and may have more of them."""
-    more = more or {}
-
-    def each(value: Any, where: str) -> None:
-        MAPPING(value, where)
-        for key, shape in needed.items():
+            if inner := schema.get("items") if several is None else several[i]:
+                check(inner, one, f"{where}[{i}]")
+    elif isinstance(value, dict):
+        for key in schema.get("required", ()):
             if key not in value:
                 raise ValueError(f"{where}.{key} is missing")
-            shape(value[key], f"{where}.{key}")
-        for key, shape in more.items():
-            if key in value:
-                shape(value[key], f"{where}.{key}")
-
-    properties = {key: shape.schema for key, shape in {**needed, **more}.items()}
-    return Shape(each, {"type": "object", "properties": properties, "required": list(needed)})
+        known, other = schema.get("properties", {}), schema.get("additionalProperties")
+        for key, one in value.items():
+            if inner := known.get(key, other):
+                check(inner, one, f"{where}.{key}")
 
 
-def schema_of(shape: Shape, title: str, form: str) -> dict[str, Any]:
+def _is(value: Any, kind: str) -> bool:
+    """Say whether a value is of a type; booleans are no numbers, nor is what is not finite."""
+    odd = (isinstance(value, bool) and kind != "boolean") or (isinstance(value, float) and not math.isfinite(value))
+    return isinstance(value, TYPES[kind][0]) and not odd
+
+
+def schema_of(schema: Schema, title: str, form: str) -> dict[str, Any]:
     """Return the JSON schema of a file whose entry ``format`` is ``form``."""
-    known = shape.schema
-    properties = {"format": {"const": form}, **known["properties"]}
-    return {"$schema": DRAFT, "title": title, **known, "properties": properties,
-            "required": ["format", *known["required"]]}  # fmt: skip
+    properties = {"format": {"const": form}, **schema["properties"]}
+    return {"$schema": DRAFT, "title": title, **schema, "properties": properties,
+            "required": ["format", *schema["required"]]}  # fmt: skip

@@ -10,32 +10,20 @@ from typing import Any
 
 from enmesh.errors import InputError
 from enmesh.explain import Explanation
-from enmesh.network.json_shape import (
-    FLAG,
-    MAPPING,
-    MAYBE,
-    NUMBER,
-    TEXT,
-    WHOLE,
-    Shape,
-    listed,
-    mapped,
-    of_kind,
-    parts,
-    row,
-)
+from enmesh.network.json_shape import FLAG, MAYBE, NUMBER, TEXT, WHOLE, check, listed, mapped, parts, row
 from enmesh.options import restore
 
+METHOD = parts({"type": TEXT})
 
-def _options(value: Any, where: str) -> None:
-    MAPPING(value, where)
+
+def _check_options(value: Any, where: str) -> None:
     if value.get("search") is not None:
-        parts({"type": TEXT})(value["search"], f"{where}.search")
+        check(METHOD, value["search"], f"{where}.search")
     score = value.get("score")
     if score is None:
         return
-    parts({"type": TEXT})(score, f"{where}.score")
-    _methods(score, f"{where}.score")
+    check(METHOD, score, f"{where}.score")
+    _check_methods(score, f"{where}.score")
     try:
         restore(score)
     except InputError as error:
@@ -45,24 +33,25 @@ def _options(value: Any, where: str) -> None:
         raise ValueError(f"{where}.score cannot be read: {error}") from None
 
 
-def _methods(value: Any, where: str) -> None:
+def _check_methods(value: Any, where: str) -> None:
     """Refuse a score in which an estimator, an embedding or a surrogate is none."""
     if isinstance(value, list):
         for one in value:
-            _methods(one, where)
+            _check_methods(one, where)
     elif isinstance(value, dict):
         for key, one in value.items():
             if key in ("estimator", "embedding", "surrogate") and one is not None:
-                parts({"type": TEXT})(one, f"{where}.{key}")
-            _methods(one, f"{where}.{key}")
+                check(METHOD, one, f"{where}.{key}")
+            _check_methods(one, f"{where}.{key}")
 
 
-def _criterion(value: Any, where: str) -> None:
+def _check_criterion(value: Any, where: str) -> None:
+    if isinstance(value, list):
+        check(listed(listed(MAYBE)), value, where)
     if not isinstance(value, dict) or not {"dims", "delays", "best", "values"} <= set(value):
-        listed(listed(MAYBE))(value, where) if isinstance(value, list) else of_kind("a table", dict)(value, where)
         return
     shape = {"dims": listed(WHOLE), "delays": listed(WHOLE), "best": row(WHOLE, WHOLE), "values": listed(listed(MAYBE))}
-    parts(shape, {"method": TEXT})(value, where)
+    check(parts(shape, {"method": TEXT}), value, where)
     dims, delays, (dim, delay) = value["dims"], value["delays"], value["best"]
     sizes = {len(one) for one in value["values"]}
     if dim not in dims or delay not in delays or len(value["values"]) != len(dims) or sizes != {len(delays)}:
@@ -96,16 +85,8 @@ ORIGIN |= {"dt": MAYBE, "duration": NUMBER, "shown": row(NUMBER, NUMBER), "prepa
 NETWORK = parts(
     {"names": listed(TEXT), "parents": mapped(listed(TEXT)), "local": mapped(MAYBE), "optimal": FLAG, "bound": MAYBE}
     | {"gap": MAYBE, "removed": listed(row(TEXT, TEXT)), "evaluated": WHOLE, "candidates": listed(CANDIDATE)}
-    | {
-        "options": Shape(_options, {"type": "object"}),
-        "provenance": parts({}, ORIGIN),
-        "choices": listed(row(TEXT, TEXT, TEXT)),
-    }
-    | {
-        "warnings": listed(TEXT),
-        "preview": mapped(listed(MAYBE)),
-        "criteria": mapped(Shape(_criterion, {"type": ["object", "array"]})),
-    },
+    | {"options": {"type": "object"}, "provenance": parts({}, ORIGIN), "choices": listed(row(TEXT, TEXT, TEXT))}
+    | {"warnings": listed(TEXT), "preview": mapped(listed(MAYBE)), "criteria": mapped({"type": ["object", "array"]})},
     {"together": listed(row(TEXT, TEXT, NUMBER, NUMBER, NUMBER)), "stability": mapped(NUMBER)}
     | {"marks": listed(row(TEXT, TEXT, TEXT, TEXT, NUMBER))}
     | {"evidence": mapped(EVIDENCE), "score": MAYBE, "pair_tests": PAIRS},
@@ -114,7 +95,10 @@ NETWORK = parts(
 
 def check_network(data: Mapping[str, Any]) -> None:
     """Refuse, by a ValueError that names the part, what a network cannot be made of."""
-    NETWORK(data, "the network")
+    check(NETWORK, data, "the network")
+    _check_options(data["options"], "the network.options")
+    for name, table in data["criteria"].items():
+        _check_criterion(table, f"the network.criteria.{name}")
 
 
 def check_agreement(data: Mapping[str, Any]) -> None:
