@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from enmesh.data.sources import library
 from enmesh.errors import InputError
 from enmesh.inference.workers import by_dask
 
@@ -19,15 +20,12 @@ def on(address: str | None, n_jobs: int = 1) -> Iterator[None]:
         return
     if n_jobs != 1:
         raise InputError("--jobs has no effect with --cluster, which has its own workers; leave it out")
-    try:
-        from dask.distributed import Client
-    except ImportError:
-        raise InputError("dask is not installed; run: pip install 'enmesh[cluster]'") from None
+    distributed = library("dask.distributed", "--cluster", "cluster")
     how = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
     if "scheduler_file" in how and not Path(address).is_file():  # dask would wait for it for ever
         raise InputError(f"there is no scheduler file {address}; start: dask scheduler --scheduler-file {address}")
     try:
-        client = Client(**how, timeout=PATIENCE)
+        client = distributed.Client(**how, timeout=PATIENCE)
     except (OSError, ValueError, ImportError) as error:
         reason = " ".join(str(error).split())[:160]
         raise InputError(f"no dask scheduler answers at {address} ({reason}); start one: dask scheduler") from None

@@ -38,7 +38,7 @@ MNE_SUFFIXES = (".fif", ".vhdr", ".set", ".bdf", ".gdf", ".cnt")
 
 def read_parquet(source: Source, rules: Rules) -> Table:
     """Read the columns and the index of a parquet file."""
-    parquet = library("pyarrow.parquet", "parquet", "parquet")
+    parquet = library("pyarrow.parquet", "reading parquet", "parquet")
     about = parquet.ParquetFile(source.file)
     cells, size = about.metadata.num_rows * about.metadata.num_columns, source.file.seek(0, 2)
     if 8 * cells > MOST_BYTES or (8 * cells > LARGE and 8 * cells > MOST_RATIO**2 * size):
@@ -159,7 +159,7 @@ def _flat(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, np.ndarr
 
 def _hdf5(source: Source) -> dict[str, np.ndarray]:
     """Return the arrays of a MATLAB 7.3 file, which lie the other way round."""
-    h5py = library("h5py", "MATLAB 7.3 files", "matlab", ", or save it with -v7")
+    h5py = library("h5py", "reading MATLAB 7.3 files", "matlab", ", or save it with -v7")
     found: dict[str, np.ndarray] = {}
 
     def note(name: str, item: Any) -> None:
@@ -278,7 +278,7 @@ def _with_kinds(frame: Any, kinds: list[str], beside: Mapping[str, np.ndarray]) 
 
 def read_edf(source: Source, rules: Rules) -> Table:
     """Read the signals of an EDF file that are sampled alike."""
-    edfio = library("edfio", "edf", "edf")
+    edfio = library("edfio", "reading edf", "edf")
     signals = list(edfio.read_edf(source.file.read()).signals)
     if rules.columns is not None:
         signals = [one for one in signals if one.label in rules.columns]
@@ -294,7 +294,7 @@ def read_edf(source: Source, rules: Rules) -> Table:
 
 def read_mne(source: Source, rules: Rules) -> Table:
     """Read what MNE reads; its formats may lie in several files beside one another."""
-    mne = library("mne", source.suffix[1:], "mne")
+    mne = library("mne", f"reading {source.suffix[1:]}", "mne")
     with tempfile.TemporaryDirectory() as folder:
         path = source.path
         if path is None or path.suffix.lower() != source.suffix:

@@ -10,7 +10,7 @@ import numpy as np
 
 from enmesh.data.rules import Reading
 from enmesh.data.series import Series
-from enmesh.data.sources import is_source, write_whole
+from enmesh.data.sources import is_source, library, write_whole
 from enmesh.data.table import guarded
 from enmesh.errors import InputError, refuse_if
 
@@ -88,11 +88,9 @@ def write_series(series: Series, path: str | os.PathLike) -> Path:
     if suffix == ".csv":
         csv_text(series, path)
         return path
+    library("pyarrow", "writing parquet", "parquet")
     frame = series_table(series)
-    try:
-        return write_whole(path, lambda file: frame.to_parquet(file, index=False, engine="pyarrow"))
-    except ImportError:
-        raise InputError("writing parquet needs pyarrow; pip install 'enmesh[parquet]'") from None
+    return write_whole(path, lambda file: frame.to_parquet(file, index=False, engine="pyarrow"))
 
 
 def csv_text(series: Series, path: str | os.PathLike[str] | None = None) -> str:

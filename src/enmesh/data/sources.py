@@ -54,12 +54,12 @@ def is_source(data: Any) -> bool:
     return isinstance(data, (str, os.PathLike)) or hasattr(data, "read")
 
 
-def library(module: str, kind: str, extra: str, also: str = "") -> Any:
-    """Return a library that is installed with an extra."""
+def library(module: str, what: str, extra: str, also: str = "") -> Any:
+    """Return a library that is installed with an extra; ``what`` needs it."""
     try:
         return importlib.import_module(module)
-    except ImportError:
-        needs = f"reading {kind} needs {module.split('.')[0]}"
+    except ImportError as error:
+        needs = f"{what} needs {(error.name or module).split('.')[0]}"
         raise InputError(f"{needs}; pip install 'enmesh[{extra}]'{also}") from None
 
 

@@ -149,7 +149,7 @@ def _parsed(body: Lines, delimiter: str, width: int, decimal: str) -> Any:
 
 def read_excel(source: Source, rules: Rules) -> Table:
     """Read one sheet: the first, or the one that is named."""
-    library("openpyxl", "xlsx", "excel")
+    library("openpyxl", "reading xlsx", "excel")
     with pd.ExcelFile(source.file, engine="openpyxl") as book:
         sheets = [str(sheet) for sheet in book.sheet_names]
         shown_sheets = [one for one in sheets if book.book[one].sheet_state == "visible"]

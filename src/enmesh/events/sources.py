@@ -223,7 +223,7 @@ def _from_numpy(path: Any, named: Columns) -> list[Trial]:
 
 def _from_nwb(path: Any) -> list[Trial]:
     """Read the units of an NWB file."""
-    pynwb = library("pynwb", f"{path}", "spikes")
+    pynwb = library("pynwb", f"reading {path}", "spikes")
     refuse_if(not os.path.exists(path), f"there is no file {path}; name one that exists")
     try:
         with pynwb.NWBHDF5IO(str(path), "r") as source:

@@ -3,14 +3,13 @@
 Every form has the source in rows and the target in columns.
 """
 
-import importlib
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from enmesh.data.sources import write_whole
+from enmesh.data.sources import library, write_whole
 from enmesh.draw.places import coordinates
 from enmesh.draw.subject import Network
 from enmesh.errors import InputError, refuse_if
@@ -22,15 +21,6 @@ TESTS = {
     "lag": "strongest lag in samples",
     "effect": "standardised linear effect at the strongest lag",
 }
-
-
-def library(name: str, extra: str) -> Any:
-    """Import a library that is not always there."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        missing = error.name or name
-        raise InputError(f"{missing} is not installed; run: pip install 'enmesh[{extra}]'") from None
 
 
 def matrices(network: Network) -> dict[str, np.ndarray]:
@@ -47,7 +37,7 @@ def matrices(network: Network) -> dict[str, np.ndarray]:
 
 def to_xarray(network: Network, positions: Any = None) -> Any:
     """Return a network as an xarray Dataset; see `Network.to_xarray`."""
-    xarray = library("xarray", "xarray")
+    xarray = library("xarray", "a Dataset", "xarray")
     ends = ("source", "target")
     numbers = {name: (ends, matrix, {"long_name": TESTS[name]}) for name, matrix in matrices(network).items()}
     rows = network.edges.to_dict("records")
@@ -76,7 +66,7 @@ def to_mne_connectivity(network: Network, value: str = "te") -> Any:
 
     if value not in TESTS:
         raise InputError(f"value={value!r} is not a number of a link; use {listed(TESTS)}")
-    mne = library("mne_connectivity", "mne-connectivity")
+    mne = library("mne_connectivity", "a Connectivity", "mne-connectivity")
     matrix = matrices(network)[value]
     ends = [np.array(side, int) for side in np.nonzero(network.adjacency)]
     # Attributes of a Connectivity are kept by its `save`, as text and numbers.
@@ -88,7 +78,7 @@ def to_mne_connectivity(network: Network, value: str = "te") -> Any:
 
 def to_igraph(network: Network) -> Any:
     """Return a network as a directed igraph Graph; see `Network.to_igraph`."""
-    igraph = library("igraph", "igraph")
+    igraph = library("igraph", "an igraph Graph", "igraph")
     return igraph.Graph.from_networkx(network.to_networkx(), vertex_attr_hashable="name")
 
 
