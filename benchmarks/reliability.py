@@ -46,8 +46,15 @@ PLAIN = em.TEA(estimator=em.Gaussian(), embedding=em.Embedding())
 QUICK: dict[str, Any] = {"estimator": "gaussian", "max_lag": 1}
 
 
+REACHED = Counter[str]()  # calls with odd data that gave a result, by function
+
+
 class TooSlow(Exception):
     """Raised by the alarm."""
+
+
+class SilentChange(Exception):
+    """A damaged input gave another result than the whole one, though it has checksums."""
 
 
 # --- inputs ----------------------------------------------------------------------------------------------------
@@ -61,7 +68,7 @@ def scrambled(data: bytes, rng: random.Random, words: list[str]) -> bytes:
     for _ in range(rng.choice([1, 1, 1, 2, 4])):
         if not made:
             break
-        at, size, change = rng.randrange(len(made)), rng.randint(1, 40), rng.randrange(6)
+        at, size, change = (rng.randrange(len(made)), rng.randint(1, 40), rng.randrange(6))
         if change == 0:
             made[at] = rng.randrange(256)
         elif change == 1:
@@ -79,18 +86,26 @@ def scrambled(data: bytes, rng: random.Random, words: list[str]) -> bytes:
 
 
 def readers(rng: random.Random, folder: Path) -> Iterator[Try]:
-    """Damaged files of every format, with and without options."""
+    """Damaged files of every format, with and without options; formats with checksums must give what they held."""
     from tests.test_fuzz import SEEDS, WORDS
 
     seeds = {kind: make() for kind, make in SEEDS.items() if kind != "json"}
     options = {"time": ["sort", "ignore", False, "a"], "missing": ["drop", "interpolate:2"], "trials": [False, "a"]}
     options |= {"transpose": [True, False], "rows": ["2:9"], "na": ["-1"], "drop_constant": [True], "resample": [0.5]}
+
+    def attempt(path: Path, whole: bytes, how: dict[str, Any]) -> None:
+        found = em.read(path, **how)
+        if path.suffix[1:] in ("npz", "xlsx", "gz"):
+            path.write_bytes(whole)
+            if found != em.read(path, **how):
+                raise SilentChange(path.suffix)
+
     while True:
         kind = rng.choice(list(seeds))
-        path = folder / f"x.{kind}"
-        path.write_bytes(scrambled(rng.choice(seeds[kind]), rng, WORDS))
+        path, whole = folder / f"x.{kind}", rng.choice(seeds[kind])
+        path.write_bytes(scrambled(whole, rng, WORDS))
         how = {word: rng.choice(values) for word, values in options.items() if rng.random() < 0.15}
-        yield lambda path=path, how=how: em.read(path, **how)
+        yield partial(attempt, path, whole, how)
 
 
 def wrong_parts(value: Any, rng: random.Random) -> Any:
@@ -106,7 +121,7 @@ def wrong_parts(value: Any, rng: random.Random) -> Any:
 
 def used(network: em.Network, folder: Path) -> None:
     """Do with a network what one does."""
-    repr(network), hash(network), network.edges, network.adjacency, network.to_networkx(), network.to_json()
+    (repr(network), hash(network), network.edges, network.adjacency, network.to_networkx(), network.to_json())
     network.report(folder / "x.html")
     for ends in network:
         with contextlib.suppress(em.InputError):
@@ -128,7 +143,7 @@ def networks(rng: random.Random, folder: Path) -> Iterator[Try]:
 
 def stores(rng: random.Random, folder: Path) -> Iterator[Try]:
     """Damaged stores, read, written and listed; an answer that differs is a fault."""
-    path, about = folder / "run.db", {"data": "d", "names": ["a"], "score": {"type": "TEA"}, "code": "0/1"}
+    path, about = (folder / "run.db", {"data": "d", "names": ["a"], "score": {"type": "TEA"}, "code": "0/1"})
     answers = {Question("family", (i, (j,))): i + j / 7 for i in range(12) for j in range(20)}
     with Store(path, "key", about) as store:
         store.write(answers)
@@ -140,7 +155,7 @@ def stores(rng: random.Random, folder: Path) -> Iterator[Try]:
             for _ in range(2):
                 found = store.read(answers)
                 if any(found[question] != answers[question] for question in found):
-                    raise ValueError("a stored answer differs")
+                    raise SilentChange("a stored answer")
                 store.write({one: answers[one] for one in answers if one not in found})
 
     while True:
@@ -177,7 +192,7 @@ ODD += [np.float32(0.95), True, False, 10**20, -5, "99", [("a", "b")], {"b": ["a
 
 def columns(rng: random.Random) -> Any:
     """Return data of odd kinds: ties, states, spikes, few samples, trials, words, nearly equal columns."""
-    n, draw = rng.choice([3, 5, 8, 20, 60, 150]), np.random.default_rng(rng.randrange(2**32))
+    n, draw = (rng.choice([3, 5, 8, 20, 60, 150]), np.random.default_rng(rng.randrange(2**32)))
     x = draw.normal(size=(n, 3))
     kind = rng.randrange(10)
     if kind == 0:
@@ -218,38 +233,45 @@ def calls(rng: random.Random, folder: Path) -> Iterator[Try]:
         graph = rng.choice(["a>b", "a>b, b>c", {"c": ["a", "b"]}, [("a", "c")], "a, b, c", np.eye(3) * 0, {"a": None}])
         score = rng.choice([em.TEA, em.TEE, em.TE, partial(em.Criterion, "bic")])
         method = rng.choice(estimators[:-2])
-        yield rng.choice(
+        quick = QUICK | _but(how, "estimator", "given", "n", "level", "missing")
+        name, call = rng.choice(
             [
-                lambda data=data, how=how: em.transfer_entropy(data, "a", "b", **_only(how, "given", "embedding")),
-                lambda data=data, how=how: em.significance(
-                    data, "a", "b", n_surrogates=9, **_only(how, "given", "embedding", "seed")
-                ),
-                lambda data=data, graph=graph, score=score, method=method: em.score(
-                    data, graph, score(estimator=method, embedding=em.Embedding())
-                ),
-                lambda data=data, how=how: em.compare(data, data, 5, **QUICK | _but(how, "estimator", "given", "n")),
-                lambda data=data, how=how: em.te_matrix(data, **_only(how, "embedding", "n_surrogates", "seed")),
-                lambda data=data, how=how: em.infer(data, **QUICK | _but(how, "given", "n", "level", "missing")),
-                lambda data=data, how=how: em.lag_profile(data, "a", "b", max_lag=2, **_only(how, "given", "seed")),
-                lambda data=data, how=how: em.interval(data, "a", "b", **_only(how, "given", "seed")),
+                ("te", partial(em.transfer_entropy, data, "a", "b", **_only(how, "given", "embedding"))),
+                ("te", partial(em.significance, data, "a", "b", n_surrogates=9, **_only(how, "given", "seed"))),
+                ("score", partial(_scored, data, graph, score, method)),
+                ("compare", partial(em.compare, data, rng.choice([data, SERIES]), 19, **quick)),
+                ("te_matrix", partial(em.te_matrix, data, **_only(how, "embedding", "n_surrogates", "seed"))),
+                ("infer", partial(em.infer, data, **QUICK | _but(how, "given", "n", "level", "missing"))),
+                ("lag_profile", partial(em.lag_profile, data, "a", "b", max_lag=2, **_only(how, "given", "seed"))),
+                ("interval", partial(em.interval, data, "a", "b", **_only(how, "given", "seed"))),
             ]
         )
+        yield partial(_reached, name, call)
+
+
+def _scored(data: Any, graph: Any, score: Any, estimator: Any) -> object:
+    return em.score(data, graph, score(estimator=estimator, embedding=em.Embedding()))
+
+
+def _reached(name: str, call: Try) -> None:
+    call()
+    REACHED[name] += 1
 
 
 def bases() -> list[tuple[Callable[..., Any], dict[str, Any]]]:
     """Return the functions of the package, each with arguments that are right."""
-    other, events = em.simulate.var("a>b, b>c", n=120, seed=1), em.simulate.coupled_events("a>b", duration=40, seed=0)
+    other, events = (em.simulate.var("a>b, b>c", n=120, seed=1), em.simulate.coupled_events("a>b", duration=40, seed=0))
     network = em.infer(SERIES, max_lag=1)
-    model, one, ends = network.fit(SERIES), {"series": SERIES}, {"source": "a", "target": "b"}
+    model, one, ends = (network.fit(SERIES), {"series": SERIES}, {"source": "a", "target": "b"})
     plain, once = one | {"estimator": "gaussian"}, one | {"max_lag": 1}
     found: list[tuple[Callable[..., Any], dict[str, Any]]] = [
         (em.infer, once), (em.transfer_entropy, plain | ends), (em.te_matrix, plain),
-        (em.interval, one | ends | {"n": 4}),
+        (em.interval, one | ends | {"n": 10}),
         (em.significance, plain | ends | {"n_surrogates": 9, "surrogate": em.Permute()}),
         (em.stability, once | {"n": 2}),
         (em.lag_profile, one | ends | {"max_lag": 2}), (em.windows, once | {"width": 60, "step": 30}),
-        (em.regimes, once),
-        (em.compare, {"first": SERIES, "second": other, "n_permutations": 3, "max_lag": 1}), (em.inspect, one),
+        (em.regimes, once | {"shortest": 40}),
+        (em.compare, {"first": SERIES, "second": other, "n_permutations": 19, "max_lag": 1}), (em.inspect, one),
         (em.group, {"subjects": [SERIES, other], "max_lag": 1}), (em.score, one | {"graph": "a>b"}), (em.diagnose, one),
         (em.parts, one | {"sources": ["a", "c"], "target": "b", "n_surrogates": 19}),
         (em.plan, {"nodes": 3, "te": 0.05}),
@@ -302,7 +324,10 @@ def arguments(rng: random.Random, folder: Path) -> Iterator[Try]:
         em.KSG(),
         em.Embedding(),
     ]
-    functions, further = bases(), [name for name in inspect.signature(em.infer).parameters if name != "series"]
+    functions = bases()
+    for function, right in functions:
+        function(**right)  # what is right must be taken
+    further = [name for name in inspect.signature(em.infer).parameters if name != "series"]
     while True:
         function, right = rng.choice(functions)
         known = inspect.signature(function).parameters.values()
@@ -411,6 +436,9 @@ KINDS: dict[str, tuple[Callable[[random.Random, Path], Iterator[Try]], float]] =
 }  # fmt: skip
 
 
+COUNTED = ("result", "refused", "traceback", "silent change", "over 20 s", "two lines")
+
+
 def inputs(count: int, out: Path, seed: int, only: str = "") -> None:
     """Try damaged inputs of every kind and write a row for each."""
 
@@ -434,6 +462,9 @@ def inputs(count: int, out: Path, seed: int, only: str = "") -> None:
                 try:
                     attempt()
                     found["result"] += 1
+                except SilentChange as error:
+                    found["silent change"] += 1
+                    faults.append(f"silent change: {error}")
                 except em.InputError as error:
                     found["refused"] += 1
                     found["two lines"] += len(str(error).splitlines()) > 1
@@ -446,13 +477,16 @@ def inputs(count: int, out: Path, seed: int, only: str = "") -> None:
                     signal.setitimer(signal.ITIMER_PROF, 0)
                     faulthandler.cancel_dump_traceback_later()
                 slowest = max(slowest, time.process_time() - began)
-        tried = sum(found[kind] for kind in ("result", "refused", "over 20 s", "traceback"))
-        shown = {kind: found[kind] for kind in ("result", "refused", "traceback", "over 20 s", "two lines")}
+        tried = sum(found[kind] for kind in ("result", "refused", "over 20 s", "traceback", "silent change"))
+        shown = {kind: found[kind] for kind in COUNTED}
         rows.append({"what": name, "tried": tried, **shown, "slowest (s)": round(slowest, 1)})
         print(rows[-1], flush=True)
         for fault, times in Counter(faults).most_common(20):
             print("   ", times, fault, flush=True)
     write(out / "reliability-inputs.csv", rows)
+    if REACHED:
+        print("calls with odd data that gave a result:", dict(REACHED), flush=True)
+        write(out / "reliability-calls.csv", [{"function": name, "results": n} for name, n in REACHED.items()])
 
 
 # --- stores and kills ------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ BAD = {
     "duplicate names": (dict(values=GOOD, names=["a", "b", "a"]), "duplicate name: a; names must differ"),
     "duplicate columns": (dict(values=GOOD[:, [0, 1, 0]], names="abc"), "columns a and c are identical; leave one out"),
     "number of names": (dict(values=GOOD, names="ab"), "2 names for 3 columns; give one name per column"),
-    "short": (dict(values=GOOD[:2, :2]), "a trial has 2 samples; at least 3 are needed"),
+    "short": (dict(values=GOOD[:2, :2]), "the record has 2 samples; at least 3 are needed"),
     "flat": (
         dict(values=GOOD[:, 0]),
         "values have shape (50,); give (time, node), (trial, time, node) or a list of (time, node)",

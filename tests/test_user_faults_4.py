@@ -828,7 +828,7 @@ def test_a6_functions_check_what_they_do_not_use():
     with pytest.raises(em.InputError, match="surrogate has no effect without n_surrogates"):
         em.te_matrix(SERIES, surrogate=em.Permute())
     for level in (0, 1, 2, "x"):
-        with pytest.raises(em.InputError, match="is not possible; give an error rate between 0 and 1"):
+        with pytest.raises(em.InputError, match="is not possible; give an error rate"):
             em.te_matrix(SERIES, level=level)
     with pytest.warns(em.HazardWarning, match="no tier has c: links from and to"):
         em.infer(SERIES, tiers=[["a"], ["b"]], score=PLAIN)
@@ -929,9 +929,9 @@ def test_b17_a_long_search_for_lags_does_not_deny_its_own_p_values():
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ("simulate var --graph a>b -n 1000000000", "n=1,000,000,000 needs about 45 GiB"),
-        ("simulate boolean --graph a>b -n 1000000000", "n=1,000,000,000 needs about 45 GiB"),
-        ("simulate logistic --graph a>b -n 1000000000", "n=1,000,000,000 needs about 45 GiB"),
+        ("simulate var --graph a>b -n 1000000000", "-n 1,000,000,000 needs about 45 GiB"),
+        ("simulate boolean --graph a>b -n 1000000000", "-n 1,000,000,000 needs about 45 GiB"),
+        ("simulate logistic --graph a>b -n 1000000000", "-n 1,000,000,000 needs about 45 GiB"),
     ],
 )
 def test_b15_what_the_memory_cannot_hold_is_refused_with_an_estimate(run, typed, told, monkeypatch):

@@ -164,7 +164,7 @@ def found(
 
     TE has alpha 0: no penalty. The graphs are those of `enmesh.infer` with the same score.
     """
-    near, line = (choose_embedding(series, embedding_method(kind)) for kind in (KSG(), Gaussian()))
+    near, line = (choose_embedding(series, embedding_method(kind, series)) for kind in (KSG(), Gaussian()))
     tee = TEE(embedding=near, alpha=max(alphas), n_surrogates=n_surrogates, seed=seed)
     yield "TE", 0.0, best_graph(TE(embedding=near).bind(series))
     for alpha in alphas:

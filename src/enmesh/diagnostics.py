@@ -22,6 +22,8 @@ SYNCHRONISED = 0.99
 SLOW = 5  # samples over which the autocorrelation stays above 1/e before permuted surrogates mislead
 # A node whose autocorrelation lasts for this share of the record cannot be told from one that is not stationary.
 LASTING = 0.1
+NEAR, TOGETHER = 5, 20  # lags, and samples that two nodes must share at one of them, so that a link can be tested
+SHORT = 2  # samples of autocorrelation up to which a node is never called so, as in trials of few samples
 DETERMINED = 0.01  # share of the variance that a node's own past leaves unexplained
 ENOUGH = 3000  # samples from which that share is known well enough; of more, evenly spaced ones are taken
 FIRST = 64  # of them are asked first: of noise their errors alone are over that share
@@ -48,6 +50,8 @@ SENTENCES = {
     "Read it as missing with na='{words}'",
     "spike": "spikes: distance from the median in robust standard deviations: {numbers}. A few such samples can "
     "create or hide a link; mask them with series.mask(rows)",
+    "apart": "never together: samples with a measurement of one node up to {near} samples before one of the other: "
+    "{numbers}. No link between them can be found; record them at the same times, or leave one out",
     "stuck": "stuck: samples in a row with the same value: {numbers}. If a sensor failed there, mask them with "
     "series.mask(rows)",
     "trend": "trend: slope of a straight line over time, in standard errors: {numbers}. Trends make unrelated nodes "
@@ -92,8 +96,8 @@ def diagnose(series: Series, embedding: Pasts | None = None, *, max_parents: int
 
     Returns
     -------
-    Findings of kinds ``"synchronisation"``, ``"autocorrelation"``, ``"sentinel"``, ``"spike"``, ``"stuck"``,
-    ``"determinism"``, ``"trend"``, ``"season"``, ``"stationarity"``, ``"dimension"`` and
+    Findings of kinds ``"synchronisation"``, ``"autocorrelation"``, ``"sentinel"``, ``"apart"``, ``"spike"``,
+    ``"stuck"``, ``"determinism"``, ``"trend"``, ``"season"``, ``"stationarity"``, ``"dimension"`` and
     ``"samples"``; none for data without a hazard.
 
     Examples
@@ -108,7 +112,7 @@ def diagnose(series: Series, embedding: Pasts | None = None, *, max_parents: int
 
 def hazards_of_data(series: Series) -> tuple[Finding, ...]:
     """Look for hazards that are there whatever will be asked."""
-    findings = [*_synchronisation(series), *_slowness(series), *_sentinels(series)]
+    findings = [*_synchronisation(series), *_slowness(series), *_sentinels(series), *_apart(series)]
     if not series.is_integer:
         findings += [*_spikes(series, _concerned(findings, "sentinel")), *_stuck(series), *_trends(series)]
         findings += _seasons(series)
@@ -185,11 +189,26 @@ def _slowness(series: Series) -> list[Finding]:
     """Nodes with a long autocorrelation time: samples are not independent, plain permutation misleads."""
     longest, starts = max(series.lengths), np.concatenate([[0], np.cumsum(series.lengths)])
     times = [decorrelation_time(column[:, None], starts) for column in _filled(series).T]
-    lasting = _over(series, times, LASTING * longest)
+    lasting = _over(series, times, max(LASTING * longest, SHORT))
     slow = {name: time for name, time in _over(series, times, SLOW - 1).items() if name not in lasting}
     worth = sum(series.lengths) / (2 * max(slow.values(), default=1))
     long = _finding("stationarity", lasting, "lasting", longest=longest)
     return [*_finding("autocorrelation", slow, worth=worth), *long]
+
+
+def _apart(series: Series) -> list[Finding]:
+    """Pairs of nodes that are hardly ever measured within a few samples of each other: no link can be seen."""
+    if series.missing is None:
+        return []
+    shared = np.zeros((series.n_nodes, series.n_nodes))
+    for lag in range(1, NEAR + 1):
+        there = [~absent.astype(bool) for absent in series.missing]
+        shared = np.maximum(shared, sum(one[:-lag].T.astype(float) @ one[lag:] for one in there if len(one) > lag))
+    pairs = np.argwhere(np.triu(np.maximum(shared, shared.T) < TOGETHER, 1))
+    names = series.names
+    found = {f"{names[i]} and {names[j]}": float(max(shared[i, j], shared[j, i])) for i, j in pairs}
+    nodes = dict.fromkeys((names[i] for i in np.unique(pairs)), min(found.values(), default=0))
+    return _finding("apart", nodes, numbers=_numbers_of(found), near=NEAR)
 
 
 def _measured(series: Series, *kinds: str) -> Iterator[tuple[str, np.ndarray]]:

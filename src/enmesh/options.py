@@ -78,8 +78,10 @@ def known_options() -> tuple[type, ...]:
     return tuple(_CLASSES.values())
 
 
+NUMBERS = (int, float, np.integer, np.floating)
 # The largest number that an option may have, and the least time that each unit of it takes, in seconds; others: MOST.
 MOST = 2**31 - 1
+HUGE = 10**40  # beyond it a number is not repeated in a message
 LIMITS = {
     "n_surrogates": (10**7, 1e-4), "n_permutations": (10**7, 1e-3), "bootstrap": (10**6, 0.01), "n": (10**9, 1e-8),
     "max_lag": (10**6, 1e-2), "lag": (10**6, 0.0), "lags": (10**6, 0.0), "dim": (10**4, 0.0), "delay": (10**6, 0.0),
@@ -100,11 +102,13 @@ def whole(name: str, value: Any, least: int = 0, *, limit: str = "") -> int:
         number = None if isinstance(value, bool) else index(value)
     except TypeError:
         number = None
+    huge = number is not None and abs(number) > HUGE
     if number is None or number < least:
-        raise InputError(f"{name}={value!r} is not possible; give a whole number of at least {least}")
+        shown = "a number of so many digits" if huge else f"{name}={value!r}"
+        raise InputError(f"{shown} is not possible; give a whole number of at least {least}")
     most, seconds = LIMITS.get(limit or name, (MOST, 0.0))
     if number > most:
-        hours, shown = number * seconds / 3600, f"{number:.4g}" if number < 1e300 else "that many"
+        hours, shown = min(number, HUGE) * seconds / 3600, "so many" if huge else str(number)
         cost = f"would take {hours:,.0f} hours or more" if 1 < hours < 1e9 else "is more than can be computed"
         raise InputError(f"{name}={shown} {cost}; give at most {most:,}")
     return number
@@ -120,6 +124,21 @@ def known_fields(value: Any, **words: tuple[Any, ...]) -> None:
     """Refuse named fields of an option that are none of the given words."""
     for name, known in words.items():
         one_of(name, getattr(value, name), known)
+
+
+def error_rate(name: str, value: Any) -> float:
+    """Return a probability of error; refuse one from 0.5 on, which is most likely meant as a confidence level.
+
+    >>> error_rate("level", 0.05)
+    0.05
+    """
+    usable = isinstance(value, NUMBERS) and not isinstance(value, bool)
+    if usable and 0.5 <= float(value) < 1:
+        told = f"{name}={value!r} is an error rate, not a confidence level"
+        raise InputError(f"{told}; give one below 0.5, such as 0.05")
+    if not (usable and 0 < float(value) < 0.5):
+        raise InputError(f"{name}={value!r} is not possible; give an error rate such as 0.05")
+    return float(value)
 
 
 def one_of(name: str, value: Any, known: Iterable[Any]) -> None:

@@ -12,11 +12,11 @@ from enmesh import late
 from enmesh.data.series import Series
 from enmesh.draw.shown import Shown
 from enmesh.embedding import Pasts
-from enmesh.errors import InputError, hazard, refuse_if
+from enmesh.errors import hazard, refuse_if
 from enmesh.estimators import Estimator
 from enmesh.events.events import Events
 from enmesh.measures import Transfers
-from enmesh.options import switch
+from enmesh.options import error_rate, switch
 from enmesh.significance import Sampling, Significance, by_formula, by_surrogates, q_values
 from enmesh.surrogates import CircularShift, Surrogate
 from enmesh.tasks import Task, interleave, ready
@@ -68,8 +68,7 @@ def te_matrix(
     b  0.0   NaN  0.09
     c  0.0  0.00   NaN
     """
-    if not (isinstance(level, (int, float)) and 0 < level < 1):
-        raise InputError(f"level={level!r} is not possible; give an error rate between 0 and 1, such as 0.05")
+    level = error_rate("level", level)
     switch("conditional", conditional)
     sampling = Sampling(CircularShift() if surrogate is None else surrogate, n_surrogates, seed)
     idle = surrogate is not None and not n_surrogates

@@ -31,7 +31,7 @@ BINS = 150  # of the lines of events
 # A word for each kind of finding.
 BADGES = {
     "synchronisation": "copy", "autocorrelation": "slow", "stationarity": "wanders", "sentinel": "odd number",
-    "spike": "spikes", "stuck": "stuck", "trend": "trend", "season": "season", "variance": "variance",
+    "spike": "spikes", "stuck": "stuck", "apart": "apart", "trend": "trend", "season": "season", "variance": "variance",
 }  # fmt: skip
 
 

@@ -51,6 +51,12 @@ IN_WORDS_OF_THE_SHELL = {
 }
 VALUE = r"'[^']*'|\([^)]*\)|-?\d+(?:\.\d+)?|\w+"
 WORDS = "|".join([*Reading.__annotations__, "dt", "mend", "force"])
+# An option that a message begins with is named as it was typed: n_surrogates=0 as --surrogates 0.
+NUMBERS = (
+    "n_surrogates n_permutations n_jobs seed max_lag max_parents lag dim delay level fdr alpha bootstrap k theiler "
+    "width horizon levels n coupling noise obs_noise"
+)
+BEGINNING = re.compile(rf"(?P<word>{NUMBERS.replace(' ', '|')})=(?P<value>\S+) ")
 READING_WORD = re.compile(rf"(?P<verb>pass )?\b(?P<word>{WORDS})=(?P<value>{VALUE})?")
 
 COMMANDS = (
@@ -147,6 +153,9 @@ def _fail(message: object, code: int) -> int:
 
 def _in_shell_words(message: object) -> str:
     said = visible(" ".join(str(message).split()))
+    if begun := BEGINNING.match(said):
+        flag = {"levels": "--bins", "n": "-n"}.get(begun["word"], arguments.flag_of(begun["word"]))
+        said = f"{flag} {begun['value'].removesuffix('.0')} {said[begun.end() :]}"
     for python, shell in IN_WORDS_OF_THE_SHELL.items():
         said = said.replace(python, shell)
     said = re.sub(r"\bmax_(parents|lag|dim)\b(?!=)", r"--max-\1", READING_WORD.sub(_as_option, said))

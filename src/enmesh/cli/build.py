@@ -21,6 +21,7 @@ from enmesh.events.events import MEND, READING, Events
 from enmesh.events.point_process import GREEDY, PointProcess
 from enmesh.inference.wanted import Choices, Request, Scores
 from enmesh.methods import Method, by_name, from_name, members
+from enmesh.options import whole
 from enmesh.scores import Score
 
 # What changes a recording, in this order, and methods of other names; the option's value is the argument, if any.
@@ -46,6 +47,9 @@ OF_EVENTS = ("node", "duration", "mend", "target_history", "source_history")
 
 def recording(given: a.Given) -> Any:
     """Read the recording, and prepare it: a `Series`, or `Events` where they are asked for."""
+    for name in ("n_surrogates", "seed"):  # before anything is read or computed
+        if given.get(name) is not None:
+            whole(name, given[name])
     paths: list[Path] = given["data"] if isinstance(given["data"], list) else [given["data"]]
     if given.get("events"):
         return _events(given, paths)
@@ -187,7 +191,7 @@ def asked(given: a.Given) -> dict[str, Any]:
     if alpha is not None and 0 < alpha < 0.5:
         told, instead = f"--alpha {alpha:g} is a confidence level", f"--alpha {1 - alpha:g}"
         instead = f"--level {alpha:g}" if "level" in given else instead
-        raise InputError(f"{told}; for a {alpha:.2g} test write {instead}")
+        raise InputError(f"{told}; for a {alpha:g} test write {instead}")
     how = {"estimator": estimator(given), "embedding": embedding(given), "alpha": alpha}
     if name is not None:
         cls = by_name(Score)[name]
@@ -209,7 +213,7 @@ def method(given: a.Given, data: Series) -> EmbeddingMethod:
     name, known = given.get("method"), members(EmbeddingMethod)
     wanted, estimate = present(given, _fields(known)), estimator(given)
     usual = estimate or Scores(data, Request(), Choices()).estimator()
-    way = embedding_method(usual) if name is None else known[name]
+    way = embedding_method(usual, data) if name is None else known[name]
     refuse_idle(wanted, way.cli_options, f"the method {way.cli_name}")
     if isinstance(way, EmbeddingMethod):
         return replace(way, **wanted)  # type: ignore[type-var]

@@ -137,7 +137,7 @@ def lags(words: a.Given) -> None:
     source, target, out = (words[name] for name in ("source", "target", "out"))
     refuse_existing(out, words["force"])
     series, asked = build.recording(words), build.asked(words)
-    series.index(source)
+    link(series, source, target, build.names(words["given"]))
     embedded = asked["embedding"] is not None
     scorer, told = _for_target({**words, "max_lag": None} if embedded else words, series, target)
     how = build.present(asked, ("max_lag", "estimator", "n_surrogates", "surrogate"))

@@ -13,7 +13,7 @@ from enmesh.data.table import Table, shown
 from enmesh.data.times import DAY, EVEN, GAP, Groups, Stamps
 from enmesh.errors import InputError
 
-MONTH = 27 * DAY
+HOUR, MONTH = 3600.0, 27 * DAY
 # A date that begins with day or month, in this or that order; the year has four digits.
 DAY_OR_MONTH_FIRST = r"\s*(\d{1,2})[/.\-](\d{1,2})[/.\-](\d{4})(.*)"
 CLOCK = r"\s*\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?(\s*[aApP]\.?[mM]\.?)?\s*"
@@ -145,16 +145,21 @@ def seconds_since(dates: Any) -> np.ndarray:
 
 
 def _past_midnight(seconds: np.ndarray, groups: Groups) -> np.ndarray:
-    """Return times of the day that go on past midnight: one that follows 23:59 by the usual step is on the next day."""
-    moved = seconds.copy()
+    """Return times of the day that go on past midnight: one that follows 23:59 by the usual step is on the next day.
+
+    Of a clock of twelve hours without am and pm, 1:00 follows 12:59.
+    """
+    moved, twelve = seconds.copy(), bool(HOUR <= seconds.min() <= seconds.max() < 13 * HOUR)
     for rows in groups:
         falls = len(rows) > 1 and np.median(np.diff(seconds[rows])) < 0
         order = rows[::-1] if falls else rows
         steps = np.diff(seconds[order])
         usual = np.median(steps) if len(steps) else 0.0
-        turns = (steps < 0) & (np.abs(steps % DAY - usual) <= usual / 2)
-        if (steps < 0).sum() == turns.sum():
-            moved[order[1:]] += DAY * np.cumsum(turns)
+        for turn in (DAY, DAY / 2)[: 1 + twelve]:
+            turns = (steps < 0) & (np.abs(steps % turn - usual) <= usual / 2)
+            if turns.any() and (steps < 0).sum() == turns.sum():
+                moved[order[1:]] += turn * np.cumsum(turns)
+                break
     return moved
 
 
@@ -168,12 +173,22 @@ def _seconds_of_day(column: Any) -> np.ndarray:
     return passed.dt.total_seconds().to_numpy(dtype=float)
 
 
+def _year_first(column: Any) -> Any:
+    """Return months such as 12.1990 as 1990.12; None for other numbers."""
+    month, year = np.divmod((10_000 * column).round(), 10_000)
+    exact = (10_000 * column - 10_000 * month - year).abs().max() < 1e-3
+    fits = exact and month.between(1, 12).all() and year.between(1700, 2199).all()
+    return year + month / 100 if fits else None
+
+
 def _compact(column: Any) -> Any:
-    """Return numbers such as 20200131, 199001 or 1990.01 as text if every one of them is a date; None if not."""
+    """Return numbers such as 20200131, 199001, 1990.01 or 1.1990 as text if all are dates; None if not."""
     kind = column.dtype.kind
     if not len(column) or column.isna().any():
         return None
-    if kind == "f" and 1700 < column.min() <= column.max() < 2200:
+    if kind == "f" and (turned := _year_first(column)) is not None:
+        column = turned
+    if column.dtype.kind == "f" and 1700 < column.min() <= column.max() < 2200:
         hundred = 100 * column
         kind = "i" if (hundred - hundred.round()).abs().max() < 1e-6 else "f"
         column = hundred.round().astype(int)

@@ -125,6 +125,8 @@ def _arranged(table: Table, rules: Rules) -> Table:
         frame = frame.reset_index()
     if not len(frame):
         raise table.error("there are no rows of numbers; give at least 3")
+    if not isinstance(frame.columns, pd.MultiIndex) and (nameless := np.flatnonzero(frame.columns.isna())).size:
+        raise table.error(f"column {nameless[0] + 1} has no name; give it one")
     if not frame.columns.is_unique:
         name = frame.columns[frame.columns.duplicated()][0]
         first, second = np.flatnonzero(frame.columns == name)[:2] + 1
@@ -336,6 +338,8 @@ def _advice(cell: str, name: str) -> str:
     """Return what to do about a cell that is no number."""
     if cell == name:
         return "the names are repeated here: leave that row out"
+    if re.fullmatch(r"[\d.,]+\s*[-\u2212]", cell):
+        return "write the minus before the number"
     if re.fullmatch(r"[-+(]?[\d.,]+\s*[^\d\s.,()/:]+\.?", cell):
         return "write the number without its unit"
     if any(mark.isdigit() for mark in cell):

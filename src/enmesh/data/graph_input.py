@@ -11,7 +11,7 @@ from enmesh.errors import InputError, refuse_if
 from enmesh.options import names_in
 
 # Marks that other notations have for edges; a node may have them in its name where the names are known.
-ODD = '<:|{}[]()="'
+ODD = '<:|~{}[]()="'
 
 
 def parents_of(graph: Any, names: Sequence[str] | None = None) -> dict[str, tuple[str, ...]]:
@@ -138,6 +138,12 @@ def _read_text(text: str, names: Sequence[str] = ()) -> tuple[list[str], list[tu
         odd = any(mark in name for name in chain if name not in names for mark in ODD)
         if ("" in chain and chain != [""]) or odd:
             raise InputError(f"cannot read {part.strip()!r} in the graph; write edges as 'a>b, b>c'")
+        place = next((i for i, name in enumerate(chain[1:-1], 1) if " " in name and name not in names), 0)
+        if place:  # a>b b>c: a comma that is missing, or a name of two words
+            comma, name = (">".join(chain).replace(chain[place], one, 1) for one in (
+                ", ".join(chain[place].split(" ", 1)), f"{chain[place]}, {chain[place]}"
+            ))  # fmt: skip
+            raise InputError(f"{part.strip()!r} in the graph can be read in two ways; write {comma!r}, or {name!r}")
         nodes |= {chain[0]: None} if len(chain) == 1 and chain != [""] else {}
         edges += pairwise(chain)
     return list(nodes), edges

@@ -7,6 +7,7 @@
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ EXPONENT = re.compile(r"(?<=[\d.])[dD](?=[+-]?\d{1,3}$)")
 # A number with marks of one kind between groups of three digits: thousands, or a decimal mark before three digits.
 GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*")
 MARKED = re.compile(r"[+-]?[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?")
+ARABIC = {0x66B: ".", 0x66C: ""}  # decimal and thousands marks
 WHOLE = re.compile(r"[+-]?\d+")
 OTHER = {".": ",", ",": "."}
 
@@ -40,6 +42,8 @@ def bare(cell: str) -> str:
     '1257.30'
     """
     cell = cell.strip()
+    if not cell.isascii() and len(cell) <= LONGEST:  # digits of other scripts
+        cell = "".join(str(unicodedata.decimal(mark, mark)) for mark in cell).translate(ARABIC)
     if cell[:1] == "(" and len(cell) <= LONGEST and (found := NEGATIVE.fullmatch(cell)):
         cell = f"-{found[1]}"
     cell = cell.strip(SIGNS).strip().replace("\u2212", "-")

@@ -18,7 +18,8 @@ from enmesh.data.times import EVEN, LIKELY_NAME, TIME_NAME, TRIAL_NAMES, Groups,
 # Lowest and highest value of each part of the calendar, by the name of its column without case, spaces and marks.
 YEAR, OF_YEAR, OF_WEEK = (1000, 3000), (1, 366), (0, 7)
 PARTS = {"year": YEAR, "yr": YEAR, "month": (1, 12), "quarter": (1, 4), "week": (0, 53), "day": (1, 31)}
-PARTS |= {"dayofyear": OF_YEAR, "doy": OF_YEAR, "weekday": OF_WEEK, "dayofweek": OF_WEEK}
+PARTS |= {"dayofyear": OF_YEAR, "doy": OF_YEAR, "weekday": OF_WEEK, "dayofweek": OF_WEEK, "dow": OF_WEEK}
+PARTS |= {"isweekend": (0, 1), "weekend": (0, 1), "isweekday": (0, 1)}
 PARTS |= {"hour": (0, 24), "minute": (0, 59), "second": (0, 60)}
 # Parts that must also move as a calendar does; of the others the name is enough.
 MOVING, MOVES = ("week", "day", "hour", "minute", "second"), 0.8
@@ -199,7 +200,8 @@ def _plain(name: object) -> str:
 
 
 def _whole_values(column: Any) -> np.ndarray | None:
-    values = numbers_of(column) if column.dtype.kind in "iuf" and len(column) else None
+    numbers = column.astype(int) if column.dtype == bool else column
+    values = numbers_of(numbers) if numbers.dtype.kind in "iuf" and len(column) else None
     if values is None and column.dtype.kind not in "iufbcmM" and len(column):
         values = _month_numbers(column)
     return values if values is not None and (values == np.rint(values)).all() else None

@@ -150,7 +150,11 @@ class Series:
             if dropped:
                 hazard(f"left out {listed(dropped)}: constant, or without any value")
                 self.prepared = (*self.prepared, f"left out {listed(dropped)}, which are constant")
-        values = replace(values, names=names, labels=_renamed(values, names), dt=step_of(dt, rules, values.dt))
+        step = step_of(dt, rules, values.dt)
+        if values.time is not None and values.dt and isinstance(step, Real) and not math.isclose(step, values.dt):
+            told = f"dt={step:g} is used, and the times step by {values.dt:g}"
+            hazard(f"{told}; leave dt (or sfreq) out if the times are right")
+        values = replace(values, names=names, labels=_renamed(values, names), dt=step)
         if rules.longest:
             values, count = prepare.interpolated(values, rules.longest)
             note = f"{count} missing values in gaps of up to {rules.longest} samples interpolated"
@@ -292,6 +296,7 @@ class Series:
     def select(self, nodes: Sequence[str]) -> "Series":
         """Return the series of the given nodes alone."""
         keep = list(self.indices(nodes))
+        refuse_if(not keep, f"no node is selected; name at least one of {listed(self.names)}")
         names, kinds = tuple(self.names[i] for i in keep), tuple(self.kinds[i] for i in keep)
         known = self.truth or {}
         truth = {t: tuple(p for p in known[t] if p in names) for t in known if t in names}
@@ -401,6 +406,7 @@ class Series:
             masked[rows if isinstance(rows, slice) else np.ravel(rows).tolist()] = True
         except (IndexError, ValueError, TypeError) as error:
             raise InputError(f"cannot mask these rows of {len(self)} ({error}); give positions below that") from None
+        refuse_if(masked.all(), "every row is masked; leave some samples")
         refuse_if(not masked.any(), "no row is masked; name at least one, or use the series as it is")
         values = self._split(np.where(masked[:, None], np.nan, self.values))
         return self._derive(values, self.kinds, note=f"{masked.sum()} of {len(self)} samples masked")
@@ -411,7 +417,8 @@ class Series:
         for trial, values in zip(self.trials, changed):
             values[:, picked] = change(trial[:, picked].astype(np.float64))
         before, after = self.values[:, picked], np.concatenate(changed)[:, picked]
-        left = np.nanmax(after, 0) - np.nanmin(after, 0) > 1e-12 * np.nanmax(np.abs(before), 0)
+        size = 1.0 if what == "standardised" else np.nanmax(np.abs(before), 0)
+        left = np.nanmax(after, 0) - np.nanmin(after, 0) > 1e-12 * size
         if not left.all():  # but rounding errors
             gone = ", ".join(self.names[i] for i, kept in zip(picked, left) if not kept)
             raise InputError(f"column {gone} is constant when it is {what}; leave it out")

@@ -130,7 +130,10 @@ def validate(values: Values, missing: str, duplicates: str) -> None:
     short = min(map(len, trials))
     if short < MIN_LENGTH:
         turn = "; pass transpose=True if rows are nodes" if len(names) > short else ""
-        raise InputError(f"a trial has {short} samples; at least {MIN_LENGTH} are needed{turn}")
+        which = "the record"
+        if max(map(len, trials)) >= MIN_LENGTH:
+            which, turn = f"trial {[*map(len, trials)].index(short) + 1}", "; leave it out"
+        raise InputError(f"{which} has {short} sample{'s' * (short != 1)}; at least {MIN_LENGTH} are needed{turn}")
 
     def refuse(columns: np.ndarray, before: str, after: str) -> None:
         """Refuse the columns that are marked, each with its count where there is one."""
@@ -163,6 +166,12 @@ def validate(values: Values, missing: str, duplicates: str) -> None:
     for name, column in zip(names, pooled.T) if duplicates == "raise" else ():
         first = seen.setdefault(hashlib.sha256(np.ascontiguousarray(column).data).digest(), name)
         refuse_if(first != name, f"columns {visible(first)} and {visible(name)} are identical; leave one out")
+    again: dict[bytes, int] = {}
+    for number, trial in (
+        enumerate(trials, 1) if duplicates == "raise" and len(trials) > 1 and FLOAT in values.kinds else ()
+    ):
+        earlier = again.setdefault(hashlib.sha256(np.ascontiguousarray(trial).data).digest(), number)
+        refuse_if(earlier != number, f"trials {earlier} and {number} are identical; leave one out")
 
 
 def check_names(names: Sequence[Any], n_nodes: int) -> tuple[str, ...]:

@@ -96,10 +96,15 @@ def windows(
     series: Series, name: str, span: int, condition: Any, near: int = 0, lower: str = "max_dim or max_delay"
 ) -> Blocks:
     """Return one node's samples at all lags up to ``span``; too few, with so many ``near``, are refused."""
-    _require_samples(max(series.lengths), 3 * span + 3, lower)
+    _require_samples(max(series.lengths), least_samples(span), lower)
     blocks = Blocks(series.select([name]), Embedding(dim=span), condition)
     _require_samples(blocks.n, near + 2, f"{lower}, or ask for fewer neighbours")
     return blocks
+
+
+def least_samples(max_dim: int, max_delay: int = 1) -> int:
+    """Return how many samples in a row the largest past needs that is tried."""
+    return 3 * ((max_dim - 1) * max_delay + 1) + 3
 
 
 def _require_samples(given: int, needed: int, lower: str) -> None:

@@ -66,8 +66,10 @@ class Blocks:
         needed = 2 * self.widest + 3  # unknowns of the smallest question: own past and one source
         if self.n < needed:
             left = f"{max(series.lengths)} in the longest trial leave {self.n} embedded ones"
-            least = f"this embedding needs at least {self.span + needed}"
-            raise InputError(f"too few samples: {left}; {least}")
+            advice = "give a shorter past, or a longer record"
+            if series.missing is not None:
+                advice = "fill short gaps with missing='interpolate:5', or leave out a node with many missing values"
+            raise InputError(f"too few samples: {left}; this embedding needs at least {self.span + needed}: {advice}")
         self.starts = np.searchsorted(trial, np.arange(len(lengths) + 1))
         self.times = times + trial * (2 * lengths.max() + 1)
         states = self.values.dtype.kind == "i"

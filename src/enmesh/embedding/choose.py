@@ -6,8 +6,10 @@ from the driver vanishes. The criteria take the smallest kappa that is as good a
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from enmesh.data.series import Series
+from enmesh.embedding import base
 from enmesh.embedding.base import EmbeddingMethod, EmbeddingTable, SelfPrediction
 from enmesh.embedding.lagged import Embedding, Pasts, PerNode
 from enmesh.embedding.ragwitz import Ragwitz
@@ -45,7 +47,7 @@ def choose_embedding(
     (('a', 2),)
     """
     series = Series.of(series)
-    method = Ragwitz() if method is None else method
+    method = fitting(Ragwitz(), series) if method is None else method
     if not isinstance(method, EmbeddingMethod):
         raise InputError(f"method={method!r} is not known; use {METHODS} or NonUniform()")
     pasts = method.choose(series)
@@ -55,12 +57,27 @@ def choose_embedding(
     return pasts
 
 
-def embedding_method(estimator: Estimator) -> SelfPrediction:
-    """Return the method that suits an estimator when the user names none."""
+def embedding_method(estimator: Estimator, series: Series) -> SelfPrediction:
+    """Return the method that suits an estimator and a series when the user names none."""
     # Few dimensions are tried: a long past hides drivers, and every dimension costs samples.
     if estimator.analytic or estimator.takes_labels:
-        return ActiveStorage(estimator=estimator, max_dim=3, max_delay=1 if estimator.takes_labels else 3)
-    return Ragwitz(max_dim=3, max_delay=4, theiler=getattr(estimator, "theiler", 0), parsimony=2.0)
+        delay = 1 if estimator.takes_labels else 3
+        return fitting(ActiveStorage(estimator=estimator, max_dim=3, max_delay=delay), series)
+    return fitting(Ragwitz(max_dim=3, max_delay=4, theiler=getattr(estimator, "theiler", 0), parsimony=2.0), series)
+
+
+def fitting(method: Ragwitz | ActiveStorage, series: Series) -> Ragwitz | ActiveStorage:
+    """Return a method that a user did not name with dimensions and delays that the longest trial has room for.
+
+    >>> fitting(Ragwitz(), Series([[0.0, 1.0], [1.0, 0.0], [0.5, 0.2]] * 10)).max_delay
+    2
+    """
+    while base.least_samples(method.max_dim, method.max_delay) > max(series.lengths) and method.max_dim > 1:
+        if method.max_delay > 1:
+            method = replace(method, max_delay=method.max_delay - 1)
+        else:
+            method = replace(method, max_dim=method.max_dim - 1)
+    return method
 
 
 def embedding_criteria(series: Series, method: SelfPrediction | None = None) -> dict[str, EmbeddingTable]:
@@ -74,7 +91,7 @@ def embedding_criteria(series: Series, method: SelfPrediction | None = None) -> 
     (1, 1)
     """
     series = Series.of(series)
-    method = Ragwitz() if method is None else method
+    method = fitting(Ragwitz(), series) if method is None else method
     if not isinstance(method, SelfPrediction):
         raise InputError(f"method={method!r} has no criterion per node; use {METHODS}")
     return method.tables(series)

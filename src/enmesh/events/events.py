@@ -260,7 +260,7 @@ def _observed(found: Sequence[Trial], duration: Any, windows: Any) -> list[Spans
             raise InputError(f"windows={windows!r} are no observed times; give [(start, stop), ...]")
         windows = windows.to_numpy().tolist() if hasattr(windows, "to_numpy") else list(windows)
         first = windows[0] if windows else None
-        nested = isinstance(first, (list, tuple, np.ndarray)) and np.ndim(first[0]) == 1
+        nested = isinstance(first, (list, tuple, np.ndarray)) and len(first) > 0 and not np.isscalar(first[0])
         lists = windows if nested else [windows] * len(found)
         if len(lists) != len(found):
             raise InputError(
@@ -268,7 +268,8 @@ def _observed(found: Sequence[Trial], duration: Any, windows: Any) -> list[Spans
             )
         return [_windows(some) for some in lists]
     if duration is not None:
-        lasting = [duration] * len(found) if np.ndim(duration) == 0 else list(duration)
+        several = np.iterable(duration) and not isinstance(duration, (str, bytes))
+        lasting = list(duration) if several else [duration] * len(found)
         if len(lasting) != len(found):
             raise InputError(f"{len(lasting)} durations for {len(found)} trials; give one, or one per trial")
         return [_windows([(0.0, _number("duration", one))]) for one in lasting]
@@ -286,7 +287,8 @@ def _first_to_last(one: Trial) -> tuple[float, float]:
 def _windows(some: Sequence[Any]) -> Spans:
     made: list[tuple[float, float]] = []
     for window in some:
-        refuse_if(np.shape(window) != (2,), f"{window!r} is no observed time; give [(start, stop), ...]")
+        two = np.iterable(window) and not isinstance(window, str) and len(list(window)) == 2
+        refuse_if(not two, f"{window!r} is no observed time; give [(start, stop), ...]")
         start, stop = (_number("a window", end) for end in window)
         if not start < stop:
             raise InputError(f"the observed time from {start:g} to {stop:g} is empty; give start before stop")

@@ -5,7 +5,7 @@ with the best total, then test every candidate edge given the target's other par
 """
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 from enmesh import late
@@ -19,7 +19,7 @@ from enmesh.inference.run import Run
 from enmesh.inference.wanted import Edges, Request
 from enmesh.inference.workers import check_jobs
 from enmesh.network.network import Network
-from enmesh.options import names_in, switch, whole
+from enmesh.options import error_rate, names_in, switch, whole
 from enmesh.scores import Score
 from enmesh.scores.base import check_alpha
 from enmesh.search.base import Search
@@ -121,7 +121,9 @@ def infer(
     given = {name: value for name, value in locals().items() if name != "series"}
     check_numbers(**given)
     if isinstance(series, Events):
-        for name in filter(given.get, ("embedding", "max_lag", "bootstrap")):
+        for name in [name for name in ("embedding", "max_lag") if given[name] is not None] + ["bootstrap"] * bool(
+            bootstrap
+        ):
             told = f"{name} belongs to samples and events have histories"
             raise InputError(f"{told}; leave it out, or give PointProcess(source_history=2)")
     series = series if isinstance(series, Events) else Series.of(series)
@@ -165,9 +167,8 @@ def check_numbers(**given: Any) -> None:
     if given.get("alpha") is not None:
         check_alpha(given["alpha"], warn=False)  # the score that has it warns
     for name in ("level", "fdr"):
-        value = given.get(name)
-        if value is not None and not (isinstance(value, Real) and 0 < float(value) < 1):
-            raise InputError(f"{name}={value!r} is not possible; give an error rate such as 0.05")
+        if given.get(name) is not None:
+            error_rate(name, given[name])
     switch("acyclic", given.get("acyclic", False))
     for name, least in (("max_lag", 1), ("max_parents", 0), ("bootstrap", 0), ("seed", 0), ("n_surrogates", 0)):
         if given.get(name) is not None:

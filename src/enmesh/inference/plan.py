@@ -146,7 +146,7 @@ class Planner(Scores):
 
     def _self_predicted(self, score: Score) -> Plan:
         """Return the paper's procedure: kappa and tau of each node from its own series, sources at lag 1."""
-        method = embedding_method(score.estimator)
+        method = embedding_method(score.estimator, self.series)
         tables = method.tables(self.series)
         embedding = chosen_embedding(tables)
         words = _embedding_words(embedding, self.series.names)

@@ -1,5 +1,6 @@
 """Progress of a run: named phases, how much of each is done, its rate; time left from the measured rate alone."""
 
+import inspect
 import sys
 import threading
 import time
@@ -228,4 +229,11 @@ def _display(given: Any) -> _Callback:
         return _Callback()
     if not callable(given):
         raise InputError(f"progress={given!r} is not possible; give True, False or a function")
+    try:
+        inspect.signature(given).bind(1, 2, what="")
+    except TypeError:
+        told = "the function given as progress= does not take what it is called with"
+        raise InputError(f"{told}; write def shown(done, total, what)") from None
+    except ValueError:  # a function of C, which does not say what it takes
+        pass
     return _Callback(given)

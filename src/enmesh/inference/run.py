@@ -2,6 +2,7 @@
 
 import platform
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -14,7 +15,7 @@ from enmesh.data.series import Series
 from enmesh.diagnostics import determined, hazards_of_pasts
 from enmesh.draw.shapes import preview
 from enmesh.embedding import Embedding, Pasts, reach
-from enmesh.errors import InputError, first_few, hazard
+from enmesh.errors import InputError, first_few, hazard, refuse_if
 from enmesh.events.events import Events
 from enmesh.explain import with_effects
 from enmesh.inference.evaluate import Evaluator
@@ -63,6 +64,10 @@ class Run:
         self.given = series
         series = self.series = series if isinstance(series, Events) else series.in_order()
         self.problem = constrained(series, **rules)
+        needed = Counter(target for _, target in self.problem.required)
+        for target, count in needed.items():
+            told = f"max_parents={max_parents} is less than the {count} required sources of {series.names[target]}"
+            refuse_if(max_parents is not None and count > max_parents, f"{told}; raise max_parents, or require fewer")
         self._possible: Parents = self.problem.candidates or ()
         self.progress = Progress.of(progress)
         self._search = None if search is None else resolve(Search, search)

@@ -9,7 +9,7 @@ import numpy as np
 from enmesh.data.graph_input import edges_in, sources_in, tiers_in
 from enmesh.data.series import Series
 from enmesh.embedding import Pasts, checked_pasts
-from enmesh.errors import InputError, first_few, hazard
+from enmesh.errors import InputError, first_few, hazard, refuse_if
 from enmesh.estimators import KSG, Discrete, Estimator, Gaussian, Mixed
 from enmesh.methods import by_name, from_name, resolve
 from enmesh.options import brief
@@ -151,7 +151,7 @@ class Scores:
         known = type(score).__dataclass_fields__  # type: ignore[attr-defined]
         given = {key: getattr(wanted, key) for key in ("alpha", "surrogate", "n_surrogates")}
         given = {key: value for key, value in given.items() if value is not None}
-        idle = [key for key in given if key not in known]
+        idle = ["level" if key == "alpha" and wanted.level is not None else key for key in given if key not in known]
         if idle:
             raise InputError(f"{', '.join(idle)} has no effect on the score {name}; leave it out")
         usual: dict[str, Any] = {"null": "shift"} if not estimator.discrete else {}
@@ -193,6 +193,9 @@ def constrained(
     nodes = range(series.n_nodes)
     given = {series.index(target): series.indices(named) for target, named in sources_in(candidates).items()}
     refused = {i: {i} for i in nodes}
+    refuse_if(
+        len(set(context)) == len(nodes), "context names every node, so that none can be driven; leave one out of it"
+    )
     for name in context:
         refused[series.index(name)] |= {*nodes}
     for source, target in never:

@@ -1,6 +1,7 @@
 """Who computes: this process, threads, processes or a cluster, through joblib; the only module that imports it."""
 
 import json
+import os
 import logging
 import sys
 import threading
@@ -14,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from enmesh.errors import InputError, collected_hazards, hazard
-from enmesh.inference.progress import Progress
+from enmesh.errors import InputError, collected_hazards, hazard, refuse_hours
+from enmesh.inference.progress import MEASURED, Progress, now
 from enmesh.inference.store import Store, key_of
 from enmesh.inference.work import Answer, Payload, Question, Reply, answer, work
 from enmesh.options import whole
@@ -36,10 +37,17 @@ INTERPRETER, WORKING = 300_000_000, 100  # bytes with libraries, and of working 
 MOST_QUESTIONS, PATIENCE = 5000, 3  # in a chunk; how often workers may die without any chunk being finished
 
 
+MOST_WORKERS = 256  # of this machine, or four for each core
+MANY = 5000  # results beyond which more than an hour is most likely a slip
+
+
 def check_jobs(n_jobs: Any) -> None:
     """Refuse a number of workers that cannot be."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InputError(f"n_jobs={n_jobs!r} is not possible; give a number of workers, or -1 for all cores")
+    if n_jobs is not None and n_jobs > max(MOST_WORKERS, 4 * (os.cpu_count() or 1)):
+        told = f"n_jobs={n_jobs} is more workers than a machine of {os.cpu_count()} cores can use"
+        raise InputError(f"{told}; give -1 for all cores")
 
 
 @contextmanager
@@ -228,8 +236,12 @@ def in_order(
     store: Any = None,
     names: Iterable[Any] | None = None,
     description: Mapping[str, Any] | None = None,
+    each: int = 1,
 ) -> list[Any]:
     """Return ``function(*one)`` for each of the arguments; results do not depend on ``n_jobs``.
+
+    More than `MANY` that would take over an hour are refused with an estimate, unless a store keeps them; of each
+    result ``each`` are counted.
 
     A ``store`` keeps results that are plain data, each as it is finished, by its name; ``description`` says what they
     depend on besides. Hazards of each are not shown: those of the whole recording are told where it is inferred.
@@ -245,8 +257,12 @@ def in_order(
         found = {} if kept is None else kept.read(questions)
         shown.advance(len(found))
         calls = [(function, q, given) for q, given in zip(questions, arguments) if q not in found]
+        began = 0.0
         with closing(_parallel(_quietly, calls, n_jobs)) as results:
-            for question, result in results:
+            for done, (question, result) in enumerate(results):
+                began = began or now()  # without the first, which may compile
+                if kept is None and len(calls) > MANY and MEASURED < (seconds := now() - began) < 2 * MEASURED:
+                    refuse_hours(what, each * len(calls), each * done / seconds)
                 if kept is not None:
                     kept.write({question: result})
                 found[question] = result

@@ -56,7 +56,7 @@ def _scanned(series: Series, usual: int, far: int, level: float) -> int | None:
     n = sum(map(len, innovations))
     size = np.abs(total) / np.sqrt(n)
     size[:, range(nodes), range(nodes)] = 0
-    tests = nodes * (nodes - 1) * far
+    tests = max(nodes * (nodes - 1), 1) * far
     threshold = -ndtri(TENTH * level / 2 / tests)
     lags = size[1:].argmax(axis=0) + 1
     near = np.abs(np.arange(1, far + 1)[:, None, None] - lags) <= usual

@@ -40,7 +40,8 @@ class Samples:
         self.rows = thinned(self.rows)
         if len(self.rows) < LEAST:
             told = f"lags up to {max_lag} leave {len(self.rows)} of {self.length} samples; at least {LEAST} are needed"
-            raise InputError(f"{told}: give {'a smaller max_lag, or ' * (max_lag > 1)}a longer record")
+            shorter = "a smaller max_lag, or " * (sum(length - 1 for length in series.lengths) >= LEAST)
+            raise InputError(f"{told}: give {shorter}a longer record")
         self._starts = np.concatenate([[0], np.cumsum(lengths)])
         self.steps, self.time = place, (place + 0.5) / np.repeat(lengths, lengths)
         self.functions = np.zeros((FUNCTIONS, self.nodes, self.length))
@@ -140,7 +141,7 @@ class Samples:
             level = np.empty(self.length)
             for first, last in zip(self._starts[:-1], self._starts[1:]):
                 part = square[first:last]
-                begin = part[:20].mean()
+                begin = part[: min(self.max_lag, 20)].mean()  # samples before the first that is predicted
                 before = np.concatenate([[begin / weight], part[:-1]])
                 level[first:last] = lfilter([weight], [1.0, weight - 1.0], before)
             log = _standardised(np.log(level + 1e-3))

@@ -253,7 +253,7 @@ def effect(
     import networkx as nx
     import pandas as pd
 
-    horizon, limits = whole("horizon", horizon, 1), level_of(confidence)
+    horizon, limits, seed = whole("horizon", horizon, 1), level_of(confidence), whole("seed", seed)
     start, end = model.index(source), model.index(target)
     _refuse_states(model, start, end, change)
     ways = _ways(model, (start, end))

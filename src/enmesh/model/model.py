@@ -11,13 +11,14 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.data.sources import write_whole
 from enmesh.data.table import visible
-from enmesh.errors import InputError
+from enmesh.errors import InputError, refuse_memory
 from enmesh.model import effects, outlook
 from enmesh.model.equations import BURN_IN, Equations
 from enmesh.model.fit import Data, fitted, links_of, richer
 from enmesh.model.nodes import DIGITS, KINDS, Curve
 from enmesh.model.skill import skill
 from enmesh.options import plain, whole
+from enmesh.simulate.graphs import HELD
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +68,7 @@ class Model(Equations):
     def simulate(self, n: int = 1000, *, seed: int = 0, burn_in: int = BURN_IN) -> Series:
         """Return a recording that the model makes up, of the same kinds of nodes; its truth is the graph."""
         n, burn_in = whole("n", n, 3), whole("burn_in", burn_in, 0)
+        refuse_memory(f"n={n:,}", HELD * (burn_in + n) * len(self.names))
         noise = self.shocks(np.random.default_rng([whole("seed", seed), 0]), 1, burn_in + n)
         values = self.run(self.recent[None, -self.span :], burn_in + n, noise)[0, -n:]
         return self.as_series([values])
@@ -120,7 +122,8 @@ class Model(Equations):
                 text = Path(source).read_text(encoding="utf-8")
             data = json.loads(text)
         except OSError as error:
-            raise InputError(f"cannot read {where}: {error.strerror}") from None
+            told = f"cannot read {where}: {error.strerror}"
+            raise InputError(f"{told}; give the path of a model, or its text") from None
         except (ValueError, RecursionError) as error:
             raise InputError(f"{where} is not JSON: {error}") from None
         if not isinstance(data, dict) or data.get("format") != FORMAT:

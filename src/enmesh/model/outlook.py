@@ -114,7 +114,7 @@ def forecast(
     """
     import pandas as pd
 
-    horizon, paths = whole("horizon", horizon, 1), whole("paths", paths, 100)
+    horizon, paths, seed = whole("horizon", horizon, 1), whole("paths", paths, 100), whole("seed", seed)
     low, high = level_of(confidence)
     span = model.span
     values = model.recent if series is None else model.data(series).trials[-1]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from enmesh import late
 from enmesh.data.graph_input import edges_in
 from enmesh.data.series import Series
 from enmesh.data.table import listed, visible
@@ -25,7 +26,7 @@ from enmesh.methods import resolve
 from enmesh.model.fit import Data
 from enmesh.model.nodes import inputs
 from enmesh.model.outlook import Drawn
-from enmesh.options import one_of, whole
+from enmesh.options import error_rate, one_of, whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -420,9 +421,11 @@ class _Usual(NamedTuple):
 
         one_of("test", test, ("default", "linear", "counting"))
         lags = (USUAL if test == "default" else 1) if max_lag is None else whole("max_lag", max_lag, 1)
+        refuse_if(nodes < 2, "a link needs at least 2 nodes; give more columns")
         usual = min(LEVEL, 1 / (nodes * (nodes - 1)))
-        refuse_if(not 0 <= memory < 1, f"memory={memory!r} is not possible; give a number from 0 to below 1")
-        return cls(test, usual if level is None else _between("level", level), lags, float(memory))
+        possible = isinstance(memory, Real) and 0 <= float(memory) < 1
+        refuse_if(not possible, f"memory={memory!r} is not possible; give a number from 0 to below 1")
+        return cls(test, usual if level is None else error_rate("level", level), lags, float(memory))
 
     def of_link(self, own: int, source: int, others: Sequence[int], target: int) -> Test:
         """Return the test of a link; ``source``, ``others`` and ``target`` are numbers of states, 0 of measurements."""
@@ -501,7 +504,7 @@ def power(
     series = Series.of(pilot)
     states, about = _states(series), {"samples": len(series), "nodes": series.n_nodes, "trials": len(series.trials)}
     found = {(a, b): (states.get(a, 0), (), states.get(b, 0)) for a, b in _pairs(series.names, links)}
-    used = _Usual.of(test or "default", series.n_nodes, level, max_lag, memory)
+    used = _Usual.of("default" if test is None else test, series.n_nodes, level, max_lag, memory)
     return used.power(own_past, found, te, share, **about)
 
 
@@ -559,22 +562,28 @@ def _simulated(
 
     import enmesh as em
 
-    ends = list(model.lags) if links is None else list(links)
+    ends = list(model.lags) if links is None else [(s, t) for s, t in edges_in(links)]
     refuse_if(not ends, "the model has no links; name some that are in it with links=")
     unknown = [f"{s} > {t}" for s, t in ends if (s, t) not in model.lags]
     refuse_if(unknown, f"the model has no link {listed(unknown)}; it has {listed(f'{s} > {t}' for s, t in model.lags)}")
-    tried = tuple(samples) if samples is not None else (100, 200, 400, 800, 1600)
+    if isinstance(samples, str) or not (samples is None or np.iterable(samples)):
+        raise InputError(f"samples={samples!r} is no list of lengths; give such as (200, 400)")
+    tried, n, seed = (
+        (100, 200, 400, 800, 1600) if samples is None else tuple(samples), whole("n", n, 10), whole("seed", seed)
+    )  # fmt: skip
     rows = []
-    for source, target in ends:
-        asked = _how(model, source, target, used, test)
-        for length in tried:
-            hits = 0
-            for k in range(whole("n", n, 10)):
-                made = model.simulate(whole("samples", length, 20), seed=seed * 100_003 + k)
-                hits += em.significance(made, source, target, **asked, seed=k).p_value <= used.level
-            found = hits / n
-            error = math.sqrt(max(found * (1 - found), 0.5 / n) / n)
-            rows.append((source, target, _explained(model, source, target), length, found, error))
+    with late.lazy_import("progress")() as progress, progress.phase("recordings", len(ends) * len(tried) * n):
+        for source, target in ends:
+            asked = _how(model, source, target, used, test)
+            for length in tried:
+                hits = 0
+                for k in range(n):
+                    made = model.simulate(whole("samples", length, 20), seed=seed * 100_003 + k)
+                    hits += em.significance(made, source, target, **asked, seed=k).p_value <= used.level
+                    progress.advance()
+                found = hits / n
+                error = math.sqrt(max(found * (1 - found), 0.5 / n) / n)
+                rows.append((source, target, _explained(model, source, target), length, found, error))
     columns = ["source", "target", "te", "samples", "power", "error"]
     return SimulatedPower(pd.DataFrame(rows, columns=columns), used.level, share, n)
 

@@ -6,6 +6,7 @@ origin. The graph is not found again: judge it on samples that it was not inferr
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -113,8 +114,11 @@ def skill(
     """
     series = model.series if series is None else series
     refuse_if(series is None, "the series is not in memory; give the recording to predict")
-    ahead = tuple(sorted({whole("horizon", h, 1) for h in horizons} | {1}))
-    refuse_if(not 0 < first < 1, f"first={first!r} is not possible; give a share of the samples, such as 0.5")
+    if isinstance(horizons, str) or not np.iterable(horizons):
+        raise InputError(f"horizons={horizons!r} is no list of numbers; give the samples ahead, as (1, 5)")
+    ahead, seed = tuple(sorted({whole("horizon", h, 1) for h in horizons} | {1})), whole("seed", seed)
+    possible = isinstance(first, Real) and 0 < float(first) < 1
+    refuse_if(not possible, f"first={first!r} is not possible; give a share of the samples, such as 0.5")
     given = Series.of(series)
     data, judge = model.data(given), _Judge(model, ahead, seed)
     rows = data.complete(data.rows(model.span), model.span + 1)

@@ -416,7 +416,9 @@ class Network:
         from enmesh.model.model import fit
 
         data = self.series if series is None else series
-        if data is None or hasattr(data, "stretches") or "events" in self.provenance:
+        if hasattr(data, "stretches") or "events" in self.provenance:
+            raise InputError("a network of events has no equations to fit; infer one from samples")
+        if data is None:
             raise InputError("the samples are not in memory; give the series that the network was inferred from")
         edges: Any = self.edges.itertuples()
         lags = {(row.source, row.target): tuple(row.lags) for row in edges}
@@ -504,9 +506,10 @@ def _loaded(source: str | Path) -> dict[str, Any]:
             text = Path(source).read_text(encoding="utf-8")
         data = json.loads(text)
     except OSError as error:
-        raise InputError(f"cannot read {_short(source)}: {error.strerror}") from None
+        told = f"cannot read {_short(source)}: {error.strerror}"
+        raise InputError(f"{told}; give the path of a network.json, or its text") from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{_short(source)} is not JSON: {error}") from None
+        raise InputError(f"{_short(source)} is not JSON: {error}; give what to_json() wrote") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise InputError(
             f"{_short(source)} is not a network of enmesh (no {FORMAT!r} in it); give what to_json() wrote"

@@ -10,7 +10,6 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from math import inf
-from numbers import Real
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from enmesh import late
@@ -21,6 +20,7 @@ from enmesh.estimators import Estimator
 from enmesh.events.events import Events
 from enmesh.measures import Transfers, parent_indices
 from enmesh.methods import Method, resolve
+from enmesh.options import NUMBERS
 from enmesh.search.base import Bounds
 from enmesh.significance import Significance, by_formula
 from enmesh.tasks import Task, ready, run
@@ -76,7 +76,7 @@ class Score(Method, ABC):
             return self
         from enmesh.embedding.choose import choose_embedding, embedding_method
 
-        return self.embedded(choose_embedding(series, embedding_method(self.estimator)))
+        return self.embedded(choose_embedding(series, embedding_method(self.estimator, series)))
 
     def embedded(self, pasts: Pasts) -> "Score":
         """Return this score with the given embedding; itself where its embedding is no option of it."""
@@ -228,12 +228,11 @@ def score_graph(series: Series, graph: Any, score: Score | str | None = None) ->
 
 def check_alpha(alpha: float, *, warn: bool = True) -> None:
     """Refuse a confidence level outside [0, 1), and warn of one that is most likely the level of a test."""
-    if isinstance(alpha, bool) or not (isinstance(alpha, Real) and 0 <= float(alpha) < 1):
+    if isinstance(alpha, bool) or not (isinstance(alpha, NUMBERS) and 0 <= float(alpha) < 1):
         level = "a confidence level from 0 to below 1, such as 0.99"
         raise InputError(f"alpha={alpha!r} is not possible; give {level}")
     if warn and 0 < alpha < SMALL_ALPHA:
-        instead = f"for a {alpha:g} test give alpha={1 - alpha:g}"
-        hazard(f"alpha={alpha:g} is a confidence level of {alpha:.0%}; {instead}")
+        hazard(f"alpha={alpha:g} is a confidence level; for an error rate of {alpha:g} give alpha={1 - alpha:g}")
 
 
 def need_analytic(estimator: Estimator, score: str) -> None:

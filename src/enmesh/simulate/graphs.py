@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from enmesh.data.graph_input import flat_parents
-from enmesh.errors import InputError, refuse_if
+from enmesh.errors import InputError, refuse_if, refuse_memory
 from enmesh.options import names_in, whole
 
 Graph = Mapping[str, tuple[str, ...]]
@@ -96,6 +96,7 @@ def random_dag(
     {'x0': (), 'x1': ('x0',), 'x2': ('x0', 'x1')}
     """
     n_nodes = whole("n_nodes", n_nodes, 1)
+    refuse_memory(f"n_nodes={n_nodes:,}", 10.0 * n_nodes**2)
     require_number("density", density, 0, 1)
     most = n_nodes if max_parents is None else whole("max_parents", max_parents, 0)
     names = [f"x{i}" for i in range(n_nodes)] if names is None else names_in("names", names)

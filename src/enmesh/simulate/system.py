@@ -90,8 +90,16 @@ class GraphDynamicalSystem:
             made["truth_lags"] = {link: (lag,) for link, lag in lags.items()}
         for what, value in made.items():
             object.__setattr__(self, what, value)
+        held = sum(made["dim"].values())
+        if isinstance(self.noise, np.ndarray) and self.noise.shape not in ((), (held,)):
+            raise InputError(f"noise has shape {self.noise.shape}; give one number, or {held}, one per coordinate")
         require_number("noise", self.noise, 0, each=isinstance(self.noise, np.ndarray))
-        require_number("obs_noise", self.obs_noise, 0, each=np.shape(self.obs_noise) == (len(graph),))
+        require_number(
+            "obs_noise",
+            self.obs_noise,
+            0,
+            each=isinstance(self.obs_noise, np.ndarray) and self.obs_noise.shape == (len(graph),),
+        )
         require_number("dt", self.dt, 0, open_low=True)
 
     @property
@@ -165,7 +173,7 @@ class GraphDynamicalSystem:
         states = self.states(n, seed=seed, burn_in=burn_in)
         values = np.column_stack([self.observe[name](states[:, at]) for name, at in self.columns.items()])
         at_rest = np.ptp(values, axis=0) <= AT_REST * np.abs(values).max(axis=0)
-        if at_rest.any() and self.obs_noise == 0:
+        if at_rest.any() and np.all(self.obs_noise == 0):
             still = ", ".join(np.array(self.names)[at_rest])
             raise InputError(f"{still} came to rest, which tells nothing; add noise or change parameters")
         values = values + self.obs_noise * streams(seed, 3)[2].standard_normal(values.shape)

@@ -18,7 +18,7 @@ from enmesh.errors import InputError, hazard, refuse_if
 from enmesh.inference.infer import infer
 from enmesh.inference.workers import in_order
 from enmesh.network.network import LEVEL, Network
-from enmesh.options import restore, whole
+from enmesh.options import names_in, restore, switch, whole
 from enmesh.scores.base import Parents, Score
 from enmesh.sureness import units
 from enmesh.sureness.group import reached, signed
@@ -112,6 +112,9 @@ def compare(
     (True, False)
     """
     whole("n_permutations", n_permutations, 19)
+    words = [] if labels is None else names_in("labels", labels)
+    refuse_if(len(words) not in (0, 2), f"{len(words)} labels for two sides; give two, as ('before', 'after')")
+    paired = switch("paired", paired)
     sides, subjects = _sides(first, second, paired)
     both = units.pooled(together := [units.pooled(side) for side in sides])
     score = restore(infer(both, seed=seed, n_jobs=n_jobs, **options).options["score"])
@@ -126,7 +129,7 @@ def compare(
     _warn_if_too_few(p_value, n_permutations, [*map(len, sides)] if subjects else [], paired)
     parts = (means[1] - means[0], *means, p_value, units.q_of(p_value))
     files = [Path(side[0].file).stem for side in sides if len(side) == 1 and side[0].file]
-    called = labels or ((files[0], files[1]) if len(set(files)) == 2 else ("first", "second"))
+    called = (words[0], words[1]) if words else ((files[0], files[1]) if len(set(files)) == 2 else ("first", "second"))
     ordered = tuple(replace(found, names=both.names, series=None) for found in networks)
     change, one, other, p, q = (units.frame(both.names, matrix) for matrix in parts)
     return Comparison(change, one, other, p, q, exchanged, called, ordered)
@@ -185,7 +188,7 @@ def _between_recordings(
     joined = Units(units.pooled([one.series for one in cut]), tuple(pieces), cut[0].block)
     starts = range(0, count + 1, TOGETHER)
     tasks = [(joined, sizes[0], asked, seed, start, min(start + TOGETHER, count + 1)) for start in starts]
-    found = np.concatenate(in_order(_exchanged, tasks, what="exchanges", **how))
+    found = np.concatenate(in_order(_exchanged, tasks, what="exchanges", each=TOGETHER, **how))
     differences = found[:, 1, 0] - found[:, 0, 0]
     true = [(side[1], side[2]) for side in found[0]]
     p_value = np.fmax(reached(differences, sides=2), least_p(differences[0], *true))

@@ -1,7 +1,6 @@
 """regimes: when do links change, and what is the network before and after?"""
 
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from enmesh.draw.shown import Reported
 from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.inference.infer import infer
 from enmesh.network.network import LEVEL, Network
-from enmesh.options import whole
+from enmesh.options import error_rate, whole
 from enmesh.significance import q_values
 from enmesh.sureness.compare import Comparison, compare
 from enmesh.within.cautions import CHANGE
@@ -158,8 +157,7 @@ def regimes(
 
 def _asked(series: Series, level: float, shortest: int | None) -> tuple[int, int]:
     """Return the samples of the recording, and of the shortest regime; refuse what cannot be."""
-    if not (isinstance(level, Real) and 0 < level < 1):
-        raise InputError(f"level={level!r} is not possible; give an error rate such as 0.05")
+    error_rate("level", level)
     if len(series.trials) > 1:
         raise InputError(
             f"regimes takes one trial, not {len(series.trials)}; use windows(series, width, step), which shows what "

@@ -110,7 +110,7 @@ def past_reach(series: Series, options: Mapping[str, Any]) -> int:
         return reach(checked_pasts(given), series.names)
     if isinstance(score, LinkTest):
         return score.max_lag
-    asked = whole("max_lag", options.get("max_lag") or 1, 1)
+    asked = 1 if options.get("max_lag") is None else whole("max_lag", options["max_lag"], 1)
     return max(asked, horizon(series, 0.01)[0], 2 * _time_to_fall(series))
 
 

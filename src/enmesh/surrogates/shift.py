@@ -12,13 +12,16 @@ from enmesh.surrogates.random_words import random_orders
 # Parts in which a record is shifted where shifts must differ by several samples. A part is so many times as long as the
 # memory of the source and a few samples, which a cut disturbs, and has room for shifts of several kinds.
 PARTS, LONG_PART, FEW_LAGS, ROOM = 4, 10, 5, 3
+EXCHANGED = 10  # trials of each length, at least, of which whole ones are exchanged
 
 
 @option
 class CircularShift(Surrogate):
     """Shift the source in time, around the end of its trial: keeps its dynamics, breaks its dependence on the target.
 
-    Each trial has its own shift; no shift of a trial is used twice before all were.
+    Each trial has its own shift; no shift of a trial is used twice before all were. Where trials are too short to be
+    shifted, and at least ten have each length, whole trials are exchanged: the source of one trial goes with the target
+    of another.
 
     Attributes
     ----------
@@ -47,6 +50,12 @@ class CircularShift(Surrogate):
         lengths = np.diff(starts)
         least = self.min_shift or span + decorrelation_time(x, starts)
         choices = lengths - 2 * least + 1
+        if (
+            (choices < 1).any()
+            and self.min_shift is None
+            and np.unique(lengths, return_counts=True)[1].min() >= EXCHANGED
+        ):
+            return _Exchanges(starts, lengths)
         if (choices < 1).any():
             short = f"a trial of {lengths.min()} embedded samples is too short for circular shifts of at least {least}"
             raise InputError(f"{short}; use longer trials, Permute() or a smaller min_shift")
@@ -83,6 +92,26 @@ class _Shifts:
         draws = [trial + turn * len(self._choices) for turn in turns]
         orders = np.concatenate([random_orders(stream, draw, 1, several)[0] for draw in draws])
         return orders[first % several :][:count]
+
+
+class _Exchanges:
+    """Rows of trials that are exchanged among those of one length; none keeps its place."""
+
+    distinct = None
+
+    def __init__(self, starts: np.ndarray, lengths: np.ndarray) -> None:
+        self._rows = np.arange(starts[-1])
+        self._alike = [np.flatnonzero(lengths == length) for length in np.unique(lengths)]
+        self._starts, self._lengths = starts, lengths
+
+    def __call__(self, stream: int, first: int, count: int, xp: Any = np) -> np.ndarray:
+        moved = np.empty((count, len(self._rows)), dtype=np.int64)
+        for kind, trials in enumerate(self._alike):
+            places = self._starts[trials][:, None] + np.arange(self._lengths[trials[0]])
+            for k in range(count):
+                order = random_orders(stream, (first + k) * len(self._alike) + kind, 1, len(trials))[0]
+                moved[k, places[order].ravel()] = places[np.roll(order, 1)].ravel()
+        return xp.asarray(moved)
 
 
 def decorrelation_time(x: np.ndarray, starts: np.ndarray) -> int:

@@ -116,5 +116,5 @@ def described_method(options: Any) -> Method | None:
 
 def criteria(network: Network) -> list[Method]:
     """Return the methods that chose dimensions and delays."""
-    used = {table.get("method") for table in network.criteria.values()}
+    used = {table.get("method") for table in network.criteria.values() if isinstance(table, Mapping)}
     return [cls() for cls in known_options() if cls.__name__ in used and issubclass(cls, Method)]
