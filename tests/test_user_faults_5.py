@@ -406,5 +406,5 @@ def test_options_that_are_arrays_are_refused_in_one_line(odd):
 @pytest.mark.parametrize("n_jobs", [10**6, 10**20])
 def test_more_workers_than_a_machine_can_use_are_refused(n_jobs):
     for call in (em.infer, em.stability):
-        with pytest.raises(em.InputError, match="is more workers than a machine of .* give -1 for all cores"):
+        with pytest.raises(em.InputError, match=r"is more workers than a machine of .* give -1 for all cores"):
             call(SERIES, n_jobs=n_jobs, max_lag=1)

@@ -1,8 +1,8 @@
 """Who computes: this process, threads, processes or a cluster, through joblib; the only module that imports it."""
 
 import json
-import os
 import logging
+import os
 import sys
 import threading
 from collections import deque
