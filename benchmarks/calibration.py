@@ -180,7 +180,7 @@ MEMBERS = {
     "Regression(), F, white": Member(em.Regression(), white, null="f", repeats=4000),
     "Regression(), shift": Member(em.Regression(), null="shift"),
     "Regression(fourier), F": Member(em.Regression("fourier"), null="f"),
-    "Regression(basis), F": Member(em.Regression("basis"), null="f", repeats=4000),
+    "Regression(basis), F": Member(em.Regression("basis"), null="f"),
     "Regression(basis), shift": Member(em.Regression("basis"), null="shift"),
     "KSG(rank)": Member(em.KSG(normalise="rank")),
     "KSG(rank), noise of t(2)": Member(em.KSG(normalise="rank"), heavy_tailed),
@@ -389,19 +389,13 @@ def heading(section):
 
 def with_sections(page, made):
     """Return the page with some sections replaced, in their order, those of other benchmarks last."""
-    _, *parts = re.split(r"^(?=## )", page, flags=re.M)
+    head, *parts = re.split(r"^(?=## )", page, flags=re.M)
     kept = {heading(part): part for part in parts}
     order = [heading(title) for title, _ in SECTIONS.values()]
     order += [name for name in kept if name not in order]
     found = [(made | {k: v for k, v in kept.items() if k not in made}).get(name) for name in order]
-    return "\n\n".join([INTRODUCTION.strip(), *(part.strip() for part in found if part)]) + "\n"
+    return "\n\n".join([head.strip(), *(part.strip() for part in found if part)]) + "\n"
 
-
-INTRODUCTION = """# Calibration
-
-Made by `python benchmarks/calibration.py`: every number is a share of simulated data sets. The last part is made by
-`python benchmarks/false_links.py`.
-"""
 
 SPURIOUS = """## A spurious second parent
 
@@ -435,6 +429,7 @@ RESPONSES = """## Several functions of the target
 `TEA(estimator=Regression(features="basis", responses=4), null=...)` tests one of two unrelated nodes as a source of
 the other. Nodes that share changes of variance predict each other's spread. Four responses find this dependence: at
 N = 1,000 nearly every p-value is under .01. Use `responses=1` for such nodes, or let `infer` test its links by default.
+Memory raises the rate a little: 1.4 to 2.4 % of the p-values of AR .9 and AR .98 are at most .01.
 """
 
 BEST_OF_LAGS = """## The best of several lags

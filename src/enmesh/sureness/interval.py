@@ -150,17 +150,23 @@ def _analytic(transfers: Transfers, ends: Ends, level: float) -> Interval:
     if free < 1:
         few = f"too few samples: {len(local)} for {len(local) - free} coefficients"
         raise InputError(f"{few}; use fewer lags")
-    return _limits(float(local.mean()), local, transfers.blocks.starts, dof, free, level)
+    return _limits(float(local.mean()), local, transfers.blocks.starts, dof, free, level, targets > 1)
 
 
-def _limits(value: float, local: np.ndarray, starts: np.ndarray, dof: float, free: float, level: float) -> Interval:
-    """Return limits by noncentral chi-square on Fisher's scale, wider for samples that depend on each other."""
+def _limits(
+    value: float, local: np.ndarray, starts: np.ndarray, dof: float, free: float, level: float, many: bool = False
+) -> Interval:
+    """Return limits by noncentral chi-square on Fisher's scale, wider for samples that depend on each other.
+
+    The bias is widened as the variance is; not with ``many`` degrees of freedom, most of which are those of chance.
+    """
     from scipy.special import chndtr, chndtrinc
 
     # By how much the variance of the estimate exceeds that of independent normal samples: the long-run variance of
     # the local values over R^2.
     explained = max(1 - np.exp(-2 * max(value, 0.0)), 1e-12)
     factor = max(1.0, long_run_variance(local, starts) / explained)
+    dof = dof / factor if many else dof
     seen = free / factor * np.arccosh(np.exp(max(value, 0.0))) ** 2
     limits = []
     for share in ((1 + level) / 2, (1 - level) / 2):
