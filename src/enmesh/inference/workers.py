@@ -45,7 +45,7 @@ def check_jobs(n_jobs: Any) -> None:
     """Refuse a number of workers that cannot be."""
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InputError(f"n_jobs={n_jobs!r} is not possible; give a number of workers, or -1 for all cores")
-    if n_jobs is not None and n_jobs > max(MOST_WORKERS, 4 * (os.cpu_count() or 1)):
+    if n_jobs is not None and int(n_jobs) > max(MOST_WORKERS, 4 * (os.cpu_count() or 1)):
         told = f"n_jobs={n_jobs} is more workers than a machine of {os.cpu_count()} cores can use"
         raise InputError(f"{told}; give -1 for all cores")
 
