@@ -262,7 +262,7 @@ def test_a8_what_is_not_a_number_is_refused():
         lambda: em.significance(coupled(), "a", "b", estimator=_Nothing(), n_surrogates=19),
         lambda: em.te_matrix(coupled(), estimator=_Nothing(), n_surrogates=19),
     ):
-        with pytest.raises(em.InputError, match="finite numbers"):
+        with pytest.raises(em.InputError, match="finite number"):
             ask()
 
 

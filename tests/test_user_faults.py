@@ -167,7 +167,7 @@ def test_fault_10_a_stored_run_is_kept_when_resume_is_forgotten(run, tmp_path):
     first = (tmp_path / "data-results" / "run.db").read_bytes()
     code, _, err = run(line)
     assert code == 0
-    assert "data-results/run.db of an earlier run is kept as run-1.db; --resume would go on from it" in err
+    assert "data-results/run.db of an earlier run is kept as run-1.db; --resume continues it" in err
     assert (tmp_path / "data-results" / "run-1.db").read_bytes() == first
     assert not [*(tmp_path / "data-results").glob("*-wal"), *(tmp_path / "data-results").glob("*-shm")]
     second = (tmp_path / "data-results" / "run.db").read_bytes()
@@ -183,7 +183,7 @@ def test_fault_10_resume_says_what_is_kept(run):
     code, _, err = run(f"{INFER} --surrogates 99 --resume")
     assert (code, err) == (0, f"enmesh: resuming: {entry['answers']} scores of an earlier run are kept\n")
     (DRIVEN * 2).to_csv("data.csv", index=False)
-    nothing = "enmesh: resuming: no score of these data is there; all is computed"
+    nothing = "enmesh: resuming: it has no scores of these data; all are computed"
     for folder in ("data-results", "other"):
         assert run(f"{INFER} --surrogates 99 --out {folder} --resume")[2].startswith(nothing)
 
@@ -249,7 +249,7 @@ def test_fault_20_signals_end_as_control_c_does(tmp_path, finished_tests, name):
     started.send_signal(number)
     out, err = started.communicate(timeout=60)
     assert (started.returncode, out) == (128 + number, "")
-    assert err.splitlines()[-1].startswith("enmesh: stopped; what was finished is in six-results/run.db, and the same")
+    assert err.splitlines()[-1].startswith("enmesh: stopped; finished work is in six-results/run.db, and the same")
 
 
 DROPPED = """
@@ -281,7 +281,7 @@ def test_fault_20_a_stop_where_python_drops_it_or_would_end_by_itself(run, tmp_p
     (tmp_path / "job.py").write_text(DROPPED)
     ended = subprocess.run([sys.executable, "-m", "job", where], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (130, "")
-    assert "stopped; what was finished is in data-results/run.db" in ended.stderr
+    assert "stopped; finished work is in data-results/run.db" in ended.stderr
 
 
 def test_fault_20_a_stop_within_compiled_code_is_a_stop(run, monkeypatch):
@@ -294,7 +294,7 @@ def test_fault_20_a_stop_within_compiled_code_is_a_stop(run, monkeypatch):
     monkeypatch.setattr("enmesh.infer", stopped)
     code, _, err = run(INFER)
     assert code == 130
-    assert "stopped; what was finished is in data-results/run.db" in err
+    assert "stopped; finished work is in data-results/run.db" in err
     monkeypatch.setattr(sys.modules["enmesh.inference.plan"], "asked", stopped)
     assert run("te data.csv a b --estimator gaussian --dim 1")[::2] == (130, "enmesh: stopped\n")
 

@@ -345,7 +345,7 @@ def in_words(about: Explanation, network: Network) -> str:
         said.append(f"p = {about.p_value:.2g}." if about.p_value > 0 else "p < 1e-300.")
     if math.isfinite(about.effect):
         size, sign = f"{abs(about.effect):.2g} standard deviations", answer.effect_sign(vars(about))
-        way = {"up": "raises", "down": "lowers"}.get(sign, "moves")
-        unsure = {"curved": "; the dependence is curved", "": "; its sign is not sure"}.get(sign, "")
-        said.append(f"One standard deviation more of {source} {way} {target} by {size}, on average{unsure}.")
+        way = {"up": "rises", "down": "falls"}.get(sign, "changes")
+        unsure = {"curved": "; the dependence is curved", "": "; the sign is not certain"}.get(sign, "")
+        said.append(f"If {source} rises by one standard deviation, {target} {way} by {size}, on average{unsure}.")
     return " ".join(said)

@@ -133,7 +133,7 @@ def lag_profile(
     count = significance.USUAL if n_surrogates is None else whole("n_surrogates", n_surrogates)
     if 0 < count < (least := significance.least_surrogates(1 - LEVEL)):
         raise InputError(f"{count} surrogates are too few for a band; give at least {least}, or 0")
-    refuse_if(max_lag is None, "say with max_lag up to which lag the profile goes")
+    refuse_if(max_lag is None, "give max_lag=, the largest lag of the profile")
     pasts = Lags.of(checked_pasts(embedding), series.names, searched=whole("max_lag", max_lag, 1))
     transfers = Transfers(series, KSG() if estimator is None else estimator, pasts)
     sampling = Sampling(CircularShift() if surrogate is None else surrogate, count, seed)

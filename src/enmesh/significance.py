@@ -217,8 +217,8 @@ def tested(value: float, null: np.ndarray) -> Significance:
     if not np.isfinite(found).all():
         odd = found[~np.isfinite(found)]
         raise InputError(
-            f"the estimator gave {odd[0]} in {len(odd)} of {len(found)} questions, where finite numbers are needed; "
-            "look at the data it was asked about (constant or repeated values), or use another estimator"
+            f"the estimator gave {odd[0]} instead of a finite number in {len(odd)} of {len(found)} cases; "
+            "look for constant or repeated values in the data, or use another estimator"
         )
     p_value = (1 + int((null >= value).sum())) / (1 + len(null))
     return Significance(value, p_value, null, float(null.mean()))

@@ -31,7 +31,7 @@ WHERE = a.group(
     cluster=(str, "ADDRESS", "Scheduler of a dask cluster that computes, tcp://host:8786, or its scheduler file."),
     subjects=(bool, None, "Each file is a subject: the network of all, and who has each link."),
 )
-NOTHING = "no score of these data is there; all is computed"
+NOTHING = "it has no scores of these data; all are computed"
 
 
 class Interrupted(Exception):
@@ -149,7 +149,7 @@ def run(
 
 def stopped(error: BaseException, store: Path) -> BaseException:
     """Return what to raise for an error: where the user stopped the run, how it goes on."""
-    told = f"stopped; what was finished is in {store}, and the same command with --resume goes on from there"
+    told = f"stopped; finished work is in {store}, and the same command with --resume goes on from there"
     return Interrupted(told) if was_stopped(error) else error
 
 
@@ -168,7 +168,7 @@ def kept_in(path: Path, digest: str, inputs: Sequence[Path], resume: bool, comma
         before = store.note_command(path, command)
         told = f"{kept:,} scores of an earlier run are kept" if kept else NOTHING
         other = kept and _core(before) != _core(command) and before
-        log.warning("resuming: %s%s", told, f"; it was: {before}; what differs is computed" if other else "")
+        log.warning("resuming: %s%s", told, f"; it was: {before}; only differences are computed" if other else "")
         yield path
         return
     if any(run["status"] == "running" for run in held):
@@ -188,7 +188,7 @@ def kept_in(path: Path, digest: str, inputs: Sequence[Path], resume: bool, comma
     finally:
         if held and aside is not None and aside.exists():
             name = _oldest(path, aside)
-            log.warning("%s of an earlier run is kept as %s; --resume would go on from it", path, name)
+            log.warning("%s of an earlier run is kept as %s; --resume continues it", path, name)
 
 
 def _core(command: str) -> list[str]:

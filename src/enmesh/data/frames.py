@@ -110,7 +110,7 @@ def _resampled(table: Table, rules: Rules, stamps: Stamps | None, groups: Groups
         parts[-1][gap & (np.abs(times[after - 1] - grid) > 1e-9 * step)] = np.nan
     slowest = 2 * max(step, float(steps[steps <= GAP * usual].max()))
     told = f"resampled to steps of {step:g} by straight lines, the times stepped by {steps.min():g} to {steps.max():g}"
-    hazard(table.message(f"{told}: what varies faster than with a period of about {slowest:g} is weakened or lost"))
+    hazard(table.message(f"{told}: variation with a period under about {slowest:g} is weakened or lost"))
     made = pd.DataFrame(np.concatenate(parts), columns=frame.columns)
     time = Time(start=stamps.start(int(rows[0][0])), unit=stamps.unit)
     return Recording(file=table.file, frame=made, lengths=[len(part) for part in parts], dt=step, time=time)
@@ -189,7 +189,7 @@ def _nodes(table: Table, rules: Rules, taken: set[Any], groups: Groups, notes: l
         for rows in groups:  # the same throughout each of several trials
             labels = [name for name in labels if (frame[name].iloc[rows] == frame[name].iloc[rows[0]]).all()]
         if labels:
-            notes.append(f"left out {listed(labels)}, the same throughout each trial")
+            notes.append(f"left out {listed(labels)}: constant in each trial")
         nodes = [name for name in nodes if name not in left and name not in labels]
     if not nodes:
         raise table.error(f"no column remains for nodes; name them with columns=, it has {listed(frame.columns)}")

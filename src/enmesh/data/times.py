@@ -216,7 +216,7 @@ def _places(table: Table, stamps: Stamps, rows: np.ndarray, usual: float, missin
             raise table.error(f"{jump}; {EVEN}", *cell)
         hazard(table.message(f"{jump}, so windows longer than a week are all left out; {EVEN}", *cell))
     elif missing == "raise":
-        advice = f"pass missing='drop' to leave out what touches a gap, or {EVEN}"
+        advice = f"pass missing='drop' to leave out the samples next to a gap, or {EVEN}"
         raise table.error(f"{jump}; {advice}", *cell)
     whole = np.rint(steps)
     if (np.abs(steps - whole) > 0.25).any():

@@ -156,7 +156,7 @@ def regimes(found: Result, **where: Any) -> Axes:
             ax.legend(fontsize=7, frameon=False, ncols=2)
         ax.set(xlabel="sample" if found.dt == 1 else "time", ylabel="sum (standard deviations)")
         what = "links that change" if pairs else "no link changes"
-        caption(ax, f"{what}; others leave the dashed lines in at most 5 %; vertical: change points", theme)
+        caption(ax, f"{what}; without a change at most 5 % cross the dashed lines; vertical: change points", theme)
     return ax
 
 
@@ -171,8 +171,8 @@ def explanation(about: Result, **where: Any) -> Any:
         if len(about.scatter):
             scatter.plot(*about.scatter.T, ".", color=theme.ramp[1], ms=4, alpha=0.6)
             scatter.plot(*about.curve.T, color=theme.mark, lw=2)
-        earlier = f"{source}, {about.lag} earlier, less what is given"
-        scatter.set(xlabel=earlier, ylabel=f"{target}, less what is given")
+        earlier = f"{source}, {about.lag} earlier (residual)"
+        scatter.set(xlabel=earlier, ylabel=f"{target} (residual)")
         if len(about.lags):
             draw_lags(lags, about.lags, about.lag_te, about.chance, theme)
             at = about.lag_te[about.lags.index(about.lag)] if about.lag in about.lags else 0

@@ -79,7 +79,7 @@ class SelfPrediction(EmbeddingMethod):
         with aggregated_warnings():
             for name, table in tables.items():
                 if 1 < table.dims[-1] == table.best[0]:
-                    advice = "is the largest that was tried; raise max_dim to see further"
+                    advice = "is the largest that was tried; raise max_dim to test larger ones"
                     hazard(advice, f"{name}: kappa {table.best[0]}")
         return chosen_embedding(tables)
 

@@ -55,13 +55,13 @@ def _say_few(events: Events) -> None:
         hazard(f"few events: {', '.join(few)}; links of such nodes are easily missed")
     if events.guessed:
         hazard(
-            f"no duration is given: observed is taken from the first to the last event, {events.duration:g} in all; "
-            "pass duration= or windows="
+            "no duration is given: the observed time is taken from the first to the last event, "
+            f"{events.duration:g} in all; pass duration= or windows="
         )
     if events.resolution is not None:
         hazard(
-            f"times are multiples of {events.resolution:g}: events were spread evenly over such a step, and who was "
-            "first within one is not known"
+            f"times are multiples of {events.resolution:g}: the order of events within a step is not known, and they "
+            "were spread evenly over it"
         )
 
 

@@ -66,7 +66,7 @@ class Planner(Scores):
             return wanted.score
         lag = self._reach()
         if samples > LONG:
-            self.choices.add("samples", f"{LONG:,}", f"evenly spread over {samples:,}, which bounds the cost")
+            self.choices.add("samples", f"{LONG:,}", f"evenly spread over {samples:,}, to limit time and memory")
         reason = f"about one false link among {self._pairs} pairs" if self.level < LEVEL else "per link"
         if wanted.fdr is None:  # else the level follows from the tests
             self.choices.add("level", f"{self.level:.3g}", reason if wanted.level is None else "as given")
@@ -107,7 +107,7 @@ class Planner(Scores):
             return score, found
         self.choices[:] = [choice for choice in self.choices if choice[0] != "level"]
         expected = f"about {level * self._pairs:.0f} false links among {self._pairs} pairs"
-        self.choices.add("level", f"{level:.3g}", f"{expected}; raised from {score.level:.3g}, which finds fewer links")
+        self.choices.add("level", f"{level:.3g}", f"{expected}; raised from {score.level:.3g} to find more links")
         added = [i for i, one in enumerate(found) if any(score.level < p <= level for p in _p_values([one]))]
         score = replace(score, level=level)
         again = dict(zip(added, self._drivers(score, added)))
@@ -187,7 +187,7 @@ class Planner(Scores):
         for bit, what in ((1, "slow trends"), (2, "a common period")):
             some = [name for name, one in zip(names, found) if one.clock & bit]
             if some:
-                why = "conditioned on: the node is predicted better"
+                why = "conditioned on, because they improve the prediction"
                 self.choices.add("time", f"{what} of {first_few(some, 6)}", why)
         if full := [name for name, one in zip(names, found) if one.full]:
             hazard(
@@ -238,8 +238,8 @@ def asked(
             return by_formula(part.transfers, sources, target, given)
         if part.transfers.blocks.searched:
             hazard(
-                "the lags of several sources were chosen from the data, which their surrogates do not repeat: p-values "
-                "are too small; ask about one source at a time, or give an embedding"
+                "the lags of several sources were chosen from the data, but surrogates do not repeat this choice: "
+                "p-values are too small; test one source at a time, or give an embedding"
             )
         sampling = Sampling(part.score.surrogate, part.score.n_surrogates, part.score.seed)
         return run(by_surrogates(part.transfers, sources, target, given, sampling))

@@ -261,7 +261,7 @@ class Run:
         far = (evaluator.score.embedding or Embedding()).searched
         last = [f"{c.source} -> {c.target}" for c in tests if c.selected and max(c.lags) == far > 1]
         if last:
-            at = f"{first_few(last, 6)} at lag {far}, the largest that was looked at"
+            at = f"{first_few(last, 6)} at lag {far}, the largest that was tested"
             hazard(f"{at}; a larger max_lag may show more")
         return limit, found, tests
 

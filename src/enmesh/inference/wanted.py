@@ -135,7 +135,7 @@ class Scores:
             reason = f"{score.n_surrogates} surrogates"
         else:
             score = TEA(estimator=estimator, alpha=self.alpha, null="chi2" if estimator.discrete else "shift")
-            widened = "" if estimator.discrete else ", widened for memory and changes of variance"
+            widened = "" if estimator.discrete else ", scaled for memory and changes of variance"
             reason = f"its null distribution is known{widened}"
         if self._pairs > 1 / LEVEL and wanted.alpha is None and wanted.level is None:
             reason += f"; about one false link is to be expected among {self._pairs} pairs"
@@ -223,7 +223,7 @@ def _against(series: Series, tiers: Sequence[Sequence[str]] | None) -> frozenset
                 raise InputError(f"{series.names[node]} is in two tiers; name each node once")
             place[node] = position
     if place and (free := [name for i, name in enumerate(series.names) if i not in place]):
-        told = f"no tier has {first_few(free)}: links from and to what is in no tier are not restricted"
+        told = f"no tier has {first_few(free)}: {'its' if len(free) == 1 else 'their'} links are not restricted"
         hazard(f"{told}; name every node in a tier to restrict them all")
     return frozenset((j, i) for j in place for i in place if place[j] > place[i])
 

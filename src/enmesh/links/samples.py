@@ -82,7 +82,7 @@ class Samples:
             there &= self.present[node, self.rows - lag]
         if there.sum() < LEAST:
             raise InputError(
-                f"missing values leave {int(there.sum())} samples for a target and what is known of it; at least "
+                f"missing values leave {int(there.sum())} samples for a target and its condition; at least "
                 f"{LEAST} are needed: fill short gaps with missing='interpolate:5'"
             )
         return self.rows[there]

@@ -93,10 +93,10 @@ class LinkTest(Score):
     def sentence(self) -> str:
         """Say what was tested."""
         return (
-            "a regression test of each link given the other sources of its target (functions of the target's residual "
-            "on functions of the source and their products with what is known; Wilks' lambda, widened by circular "
-            f"shifts; p-values of four sets of functions and {self.max_lag} lags combined by the Cauchy combination "
-            f"test; level {self.level:.2g})"
+            "a regression test of each link, given the other sources of its target (functions of the residual of the "
+            "target on functions of the source and on their products with known variables; Wilks' lambda, scaled by "
+            f"circular shifts; the p-values of four sets of functions and of {self.max_lag} lags are combined by the "
+            f"Cauchy combination test; level {self.level:.2g})"
         )
 
     def _scorer(self, series: Series) -> "Scorer[LinkTest]":

@@ -94,7 +94,7 @@ def block_length(series: Series, options: Mapping[str, Any]) -> int:
     if length < 2 * memory:
         hazard(
             f"the samples depend on each other over about {memory:.0f} samples, and blocks of {length} are hardly "
-            "longer: shares, intervals and differences look surer than they are; record longer"
+            "longer: shares, intervals and differences look more certain than they are; record longer"
         )
     return length
 

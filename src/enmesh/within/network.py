@@ -107,8 +107,8 @@ def with_within(network: Network, series: Series, problem: Problem | None = None
 def _mark(network: Network, a: str, b: str) -> tuple[str, str]:
     """Return the mark of a pair that is not oriented, and the reason."""
     if feedback_at_one_lag(network, a, b):
-        return "<->", "both drive each other at one lag, and depend on each other within it: a hidden driver does this"
-    return "---", "not oriented; within_sample=True does this where the data can tell"
+        return "<->", "they drive each other at one lag and depend on each other within it: a hidden driver does this"
+    return "---", "not oriented; within_sample=True does this if the data show the direction"
 
 
 def _with_edges(network: Network, asked: Asked, pairs: Sequence[Pair], problem: Problem) -> Network:

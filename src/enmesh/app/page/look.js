@@ -166,7 +166,7 @@ function drawCost(id) {
   if (!place || !found || found.error) return;
   const links = found.facts.nodes * (found.facts.nodes - 1), what = `${count(links, 'possible link')} among ${count(found.facts.nodes, 'node')}.`;
   if (!cost) place.textContent = `${what} Measuring how long a part takes …`;
-  else if (cost.error) place.textContent = `${what} How long it takes could not be measured on a part of it.`;
+  else if (cost.error) place.textContent = `${what} The time it takes could not be measured on a part of the recording.`;
   else place.textContent = `${what} The search takes about ${duration(cost.seconds)} (measured on ${cost.of}). Then the results are drawn.`;
 }
 

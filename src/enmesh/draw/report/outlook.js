@@ -103,5 +103,5 @@ function partsOf(link) {
     box.append(make('text', { class: 'tick', x: 166, y: y + 14, 'text-anchor': 'end' }, words.length > 27 ? `${words.slice(0, 26)}…` : words, make('title', {}, words)),
       make('rect', { class: `part ${kind}`, x: 172, y: y + 4, width: Math.max(1, 110 * Math.abs(value) / most), height: 13 }), make('text', { class: 'tick', x: 178 + 110 * Math.abs(value) / most, y: y + 14 }, number(value)));
   });
-  return [['Who acts together', `What the drivers of ${data.names[link.target]} tell of it, in nats. Not tested here; em.parts in Python tests each part.`, box]];
+  return [['Who acts together', `Information of the drivers of ${data.names[link.target]} about it, in nats. Not tested here; em.parts in Python tests each part.`, box]];
 }
