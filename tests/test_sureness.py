@@ -452,7 +452,7 @@ def two_files(tmp_path, monkeypatch):
 def test_the_command_compares(two_files, tmp_path, capsys):
     assert main([*two_files, "--out", "difference/"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("1 of 20 pairs differ (q up to 0.05; labels of ")
+    assert out.startswith("1 of 20 pairs differs (q up to 0.05; labels of ")
     assert out.splitlines()[2].split()[:2] == ["c", "d"]
     names = {file.name for file in (tmp_path / "difference").iterdir()}
     assert names == {f"difference.{kind}" for kind in ("json", "csv", "png", "svg", "html")}

@@ -67,7 +67,8 @@ def compare(words: a.Given) -> None:
         show.as_json({**made, "files": files})
     elif loud:
         changed = links[links.q_value <= LEVEL]
-        said = f"{len(changed)} of {len(links)} pairs differ" if len(changed) else "no pair differs"
+        differ = "differs" if len(changed) == 1 else "differ"
+        said = f"{len(changed)} of {len(links)} pairs {differ}" if len(changed) else "no pair differs"
         print(f"{said} (q up to {LEVEL:g}; {found.exchanged})")
         columns = ["source", "target", *(f"TE {name}" for name in found.labels), "difference", "p", "q"]
         show.table(columns, [list(row) for row in links.itertuples(index=False)])

@@ -61,7 +61,7 @@ def _say(found: Any) -> None:
     if not found.change_points:
         show.say(f"no change of the links found (error rate {found.level:g})")
     for point, p in zip(found.change_points, found.p_values):
-        show.say(f"links change at sample {point + 1} (p = {p:.2g}, the search for the time counted)")
+        show.say(f"links change at sample {point + 1} (p = {p:.2g}; it allows for the search for the time)")
     for (first, last), network in zip(found.bounds, found.networks):
         links = ", ".join(f"{source} -> {target}" for source, target in network) or "no link"
         show.say(f"samples {first + 1} to {last}: {links}")

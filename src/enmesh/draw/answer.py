@@ -132,7 +132,7 @@ def _nothing(network: Network) -> list[str]:
     """Return what an empty network says: nothing found, what would have been missed, which pair came nearest."""
     if len(network.names) < 2:
         return ["A link needs two nodes."]
-    said = ["No link was found. This does not prove that there is none."]
+    said = ["This does not prove that there is no link."]
     said += filter(None, [reach(network)])
     tested = [c for c in all_tests(network) if math.isfinite(c.p_value)]
     if tested:

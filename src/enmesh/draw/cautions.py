@@ -16,6 +16,7 @@ from enmesh.errors import InputError, collected_hazards
 
 MOST_NODES = 200  # up to which the cautions after the first step are computed
 LONGEST_KIND = 28  # characters of the words before the colon of a caution
+CLAUSE = r"[;.] [^;.]*(\b(series|em)\.\w+\(|\b(na|tiers|within_sample)=).*$"  # what to do, in the words of Python
 MOST_TYPED = 12  # nodes or windows that a command lists
 
 
@@ -38,6 +39,11 @@ class Step:
             return kind
         return self.advice.rstrip(".").lower() or " ".join(self.message.split()[:6]) + " …"
 
+    @property
+    def reason(self) -> str:
+        """The caution without a last clause in the words of Python, where the command says what to type."""
+        return re.sub(CLAUSE, "", self.message) if self.command else self.message
+
 
 # Remedies in the order in which they are to be tried, wrong values first, since they make other cautions: how a message
 # names one, what to do, and the words for it in the shell and in Python. {0} is what the message says; the rest is
@@ -49,7 +55,7 @@ REMEDIES = (
     (r"^synchronis", "Leave out {other}: it repeats another node.", "--columns {columns}",
      "em.infer(series.select({kept}))"),
     (r"series\.detrend\(\)", "Remove the trend of {nodes}.", "--detrend", "em.infer(series.detrend())"),
-    (r"series\.deseason\(period=(\d+)\)", "Remove the common period of {0} samples.", "--season {0}",
+    (r"series\.deseason\(period=(\d+)\)", "Remove the period of {0} samples, if it comes from outside.", "--season {0}",
      "em.infer(series.deseason({0}))"),
     (r"series\.difference\(\)", "Take differences: {nodes} may not be stationary.", "--difference",
      "em.infer(series.difference())"),

@@ -187,7 +187,7 @@ class Planner(Scores):
         for bit, what in ((1, "slow trends"), (2, "a common period")):
             some = [name for name, one in zip(names, found) if one.clock & bit]
             if some:
-                why = "conditioned on, because they improve the prediction"
+                why = "conditioned on, because this improves the prediction"
                 self.choices.add("time", f"{what} of {first_few(some, 6)}", why)
         if full := [name for name, one in zip(names, found) if one.full]:
             hazard(

@@ -150,8 +150,9 @@ def paragraph(network: Network) -> str:
     if how := _sentence(score.get("estimator")):
         sentences.append(f"Transfer entropy was estimated with {how}, in nats.")
     sentences.append(_embedding(network, score))
+    by_links = score.get("type") == "LinkTest"
     if how := _sentence(score):
-        sentences.append(f"Each node was scored by {how}.")
+        sentences.append(f"{'Links were found' if by_links else 'Each node was scored'} by {how}.")
     if how := _sentence(options.get("search")):
         cycles = "acyclic network" if options.get("acyclic", True) else "network, cycles allowed,"
         limit = options.get("max_parents")
@@ -163,6 +164,7 @@ def paragraph(network: Network) -> str:
     if tested := len(all_tests(network)):
         surrogates, possible = max(len(c.null) for c in all_tests(network)), nodes * (nodes - 1)
         how = f"against {surrogates} surrogates" if surrogates else "against its analytic null distribution"
+        how = "in this way" if by_links else how
         which = f"{tested} candidate" if tested < possible else f"the {possible} possible"
         rest = f", counting all {possible} possible links" if tested < possible else ""
         sentences.append(
