@@ -41,6 +41,7 @@ IN_WORDS_OF_THE_SHELL = {
     "give the file that was passed as store=": "give the run.db of a results folder",
     "allow cycles to keep": "leaving out --acyclic keeps",
     "acyclic=False": "no --acyclic",
+    "acyclic=True": "--acyclic",
     "lower kappa": "lower --dim",
     "within_sample=True": "--within-sample",
     "give a smaller shortest=": "give a smaller --shortest",

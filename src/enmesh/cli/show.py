@@ -113,7 +113,8 @@ def where(files: Sequence[Path]) -> None:
 def _caution(step: cautions.Step, first: bool, count: int) -> str:
     """Return a caution in one line: what to do, why, the command, and how many cautions it removes."""
     advice = f"{'Do this first: ' if first else ''}{step.advice} " if step.advice else ""
-    gone = f" Before: {count} cautions; after: {count - step.removes}." if step.removes is not None else ""
+    some = f"{count} caution{'s' * (count != 1)}"
+    gone = f" Before: {some}; after: {count - step.removes}." if step.removes is not None else ""
     return f"{advice}{step.reason}.{f' Type: {step.command}' if step.command else ''}{gone}"
 
 

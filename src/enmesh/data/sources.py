@@ -77,7 +77,7 @@ def open_source(path: Any) -> Source:
     except InputError:
         raise
     except FileNotFoundError:
-        raise InputError(f"there is no file {name}") from None
+        raise InputError(f"there is no file {name}; check its name and folder") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 

@@ -224,7 +224,7 @@ def _from_numpy(path: Any, named: Columns) -> list[Trial]:
 def _from_nwb(path: Any) -> list[Trial]:
     """Read the units of an NWB file."""
     pynwb = library("pynwb", f"reading {path}", "spikes")
-    refuse_if(not os.path.exists(path), f"there is no file {path}; name one that exists")
+    refuse_if(not os.path.exists(path), f"there is no file {path}; check its name and folder")
     try:
         with pynwb.NWBHDF5IO(str(path), "r") as source:
             return trials_of(source.read(), Columns(), {})
