@@ -313,7 +313,7 @@ def test_a_group_finds_what_its_members_do_not(tmp_path):
     assert len(links) == 20
     assert links.p_value.is_monotonic_increasing
     assert links.te[0] == found.te.loc[links.source[0], links.target[0]]
-    assert "that of 20 subjects taken together" in read.words
+    assert "that of all 20 subjects together" in read.words
     assert (tmp_path / "group.html").read_text().count("of subjects, q") == 20
 
 
