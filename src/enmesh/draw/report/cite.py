@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from enmesh.draw.report.more import asset
 from enmesh.draw.subject import Network
 from enmesh.errors import InputError
 from enmesh.methods import Method
@@ -39,6 +38,8 @@ def works(network: Network, paragraph: str) -> tuple[str, ...]:
 @cache
 def _listed() -> list[str]:
     """Return the method's own two works, and those that sentences cite in passing; method classes name theirs."""
+    from enmesh.draw.report.more import asset  # loads what draws, which the command line does not need
+
     return asset("works.txt").splitlines()
 
 
