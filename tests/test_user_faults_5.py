@@ -385,7 +385,7 @@ def test_arrays_and_words_for_options_of_comparisons_are_refused():
 
 
 @pytest.mark.parametrize("odd", [np.array([]), np.ones(3), pd.Series([1.0, 2.0]), [["a"], ["b", "c"]], object, "x"])
-def test_options_that_are_arrays_are_refused_in_one_line(odd):
+def test_options_that_are_arrays_are_refused_in_one_line(odd, model):
     events = em.simulate.coupled_events("a>b", duration=30, seed=0)
     times = {"a": [1.0, 2, 3], "b": [2.0, 3.5]}
     calls = [
@@ -395,6 +395,9 @@ def test_options_that_are_arrays_are_refused_in_one_line(odd):
         lambda: em.Events(times, windows=odd),
         lambda: em.Events(times, windows=[odd]),
         lambda: em.power(SERIES, test=odd),
+        lambda: model.effect("a", "b", graph=odd),
+        lambda: model.effect("a", "b", hold=odd),
+        lambda: em.interval(SERIES, "a", "b", network=odd),
         lambda: em.simulate.coupled_flow("a>b", n=20, noise=odd),
         lambda: em.simulate.coupled_map("a>b", n=20, obs_noise=odd),
     ]

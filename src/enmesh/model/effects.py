@@ -17,7 +17,7 @@ from enmesh.model.equations import Equations
 from enmesh.model.fit import Data, fitted
 from enmesh.model.nodes import Curve, inputs
 from enmesh.model.outlook import Drawn, level_of, named
-from enmesh.options import one_of, whole
+from enmesh.options import one_of, switch, whole
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -254,6 +254,7 @@ def effect(
     import pandas as pd
 
     horizon, limits, seed = whole("horizon", horizon, 1), level_of(confidence), whole("seed", seed)
+    hold, graph = switch("hold", hold), switch("graph", graph)
     start, end = model.index(source), model.index(target)
     _refuse_states(model, start, end, change)
     ways = _ways(model, (start, end))

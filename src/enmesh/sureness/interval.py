@@ -109,6 +109,8 @@ def interval(
     whole("seed", seed)
     ends = link(series, source, target, given)
     if network is not None:
+        known = hasattr(network, "candidates")
+        refuse_if(not known, f"network={network!r} is no network; give what infer returned, or leave it out")
         told = "network= brings its own test and lags"
         refuse_if(estimator is not None or embedding is not None, f"{told}; leave out estimator and embedding")
         told = f"the network has the nodes {', '.join(network.names)}, the series {', '.join(series.names)}"
