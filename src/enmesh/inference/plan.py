@@ -1,8 +1,8 @@
 """The plan of a run: the score that a graph has, and the lagged variables that every target may have.
 
-By default that is the test of a link (`enmesh.links`), which selects the sources of each target. Where a score, an
-estimator or an embedding is given, lagged variables are selected for that (`embedding.nonuniform`), or, with
-``max_lag=1``, the embedding of every node is chosen from its own past: the paper's procedure.
+By default the score is the test of a link (`enmesh.links`), which selects the sources of each target. If a score, an
+estimator or an embedding is given, forward selection finds the lagged variables (`embedding.nonuniform`). With
+``max_lag=1`` the embedding of every node is chosen from its own past: the paper's procedure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -95,7 +95,7 @@ class Planner(Scores):
             return tuple(evaluate.selected("drivers", self._nodes if targets is None else targets))
 
     def _raised(self, score: LinkTest, found: tuple[Drivers, ...]) -> tuple[LinkTest, tuple[Drivers, ...]]:
-        """Select again at a higher level, as long as at most a fifth of what each doubling adds is expected by chance.
+        """Select again at a doubled level, as long as at most a fifth of the added pairs is expected by chance.
 
         That is a local false discovery rate of .2, the limit that Efron (2007, Annals of Statistics 35, 1351) names.
         Targets to which the higher level adds no pair keep their sources.
@@ -130,7 +130,7 @@ class Planner(Scores):
         return score, found
 
     def _with_pasts(self, score: Score) -> Plan:
-        """Return a score with its pasts, found from the data where they are left open."""
+        """Return a score with its pasts: as given, or chosen from the data."""
         wanted, names = self.wanted, self.series.names
         if score.embedding is not None:
             if wanted.max_lag is not None:
@@ -155,7 +155,7 @@ class Planner(Scores):
         return Plan(score.embedded(embedding), None, criteria)
 
     def _reach(self) -> int:
-        """Return the largest lag that is looked at: as given, or the usual one of the test of a link."""
+        """Return the largest lag that is tested: as given, or that of `links.horizon`."""
         given, samples = self.wanted.max_lag, sum(self.series.lengths)
         if given is not None:
             most = max(1, min(max(self.series.lengths) - 2, samples // 4))
@@ -181,7 +181,7 @@ class Planner(Scores):
             return evaluate.selected("past", self._nodes)
 
     def _note_drivers(self, found: Sequence[Drivers]) -> None:
-        """Record the selected lags, and of which targets time is known."""
+        """Record the selected lags, and the targets that are conditioned on functions of time."""
         self._note_lags([(one.own, dict(zip(one.sources, one.lags))) for one in found])
         names = self.series.names
         for bit, what in ((1, "slow trends"), (2, "a common period")):
@@ -246,7 +246,7 @@ def asked(
 
 
 def default_scorer(series: Series) -> Any:
-    """Return what `infer` asks by default of a series, ready for questions."""
+    """Return the default test of a link of a series, ready to test links."""
     return scorer_of(series, planned(series, Request())[0].score)
 
 

@@ -44,7 +44,7 @@ MOST_PAIRS = 400  # pairs of nodes up to which links that were screened out are 
 
 
 class Run:
-    """One inference: what it chose, which hazards it met, and who computes for it."""
+    """One inference: its choices, its hazards, and its workers."""
 
     def __init__(
         self,
@@ -320,7 +320,7 @@ class Run:
         return tuple(found)
 
     def _warn_of_pasts(self, score: Score, most: int) -> None:
-        """Warn of pasts that determine too much; a joint space too wide troubles neighbours and kernels alone."""
+        """Warn of nearly deterministic nodes, and of joint spaces too wide for nearest neighbours and kernels."""
         crowded = any("raise max_parents" in message for message in self.hazards)
         wide = not crowded and (score.estimator.discrete or not score.estimator.analytic)
         pasts = score.embedding or Embedding()
@@ -365,7 +365,7 @@ def _lags(evaluator: Evaluator, link: Link, selected: bool) -> tuple[int, tuple[
 
 
 def warn_of_loops(series: Series, found: Found, tests: tuple[Candidate, ...]) -> None:
-    """Say that both directions of a link are significant where acyclicity left one of them out."""
+    """Warn if both directions of a link are significant and acyclicity left one of them out."""
     p_values = {(c.source, c.target): c.p_value for c in tests}
     for source, target in found.removed:
         a, b = series.names[source], series.names[target]

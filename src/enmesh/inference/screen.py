@@ -1,7 +1,7 @@
 """Screening: which sources a target may have at all, when there are too many families to score.
 
-Every source is tested alone, then given the strongest others, at a lenient level and no longer than the budget of
-families requires; the search then finds the best graph among the rest. A parent with a transfer entropy T passes a
+Every source is tested alone, then given the strongest others, at a lenient level, until the number of families fits the
+budget. The search then finds the best graph among the remaining sources. A parent with a transfer entropy T passes a
 test with the power of that test, so the report states the smallest T that is lost with a stated small probability. What
 no pairwise test can see is a parent that is informative only together with another (pure synergy); switch screening off
 where that is expected.

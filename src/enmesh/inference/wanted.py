@@ -34,7 +34,7 @@ class Choices(list[tuple[str, str, str]]):
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asked for, None where it is left to the data; methods may be given by their names."""
+    """The options of a user; None means that the data decide. Methods may be given by their names."""
 
     score: Any = None
     estimator: Any = None
@@ -77,7 +77,7 @@ class Request:
                     raise InputError(f"{name} belongs to the default test; leave score, estimator and embedding out")
 
     def at_level(self) -> "Request":
-        """Return what is wanted with a level in place of a confidence level that the default test was given."""
+        """Return the request with an error level instead of a confidence level (``alpha``) of the default test."""
         if self.alpha is not None and 0 < self.alpha < 0.5:
             raise InputError(f"alpha={self.alpha:g} is a confidence level; give level={self.alpha:g} for an error rate")
         if not self.by_link_test:
@@ -109,7 +109,7 @@ def kind_of(series: Series) -> str:
 
 
 class Scores:
-    """Makes scores of what was asked for: named ones, and those that suit an estimator; pasts are left open."""
+    """Makes the score of a request: as named, or as suits the estimator; its pasts are chosen later."""
 
     def __init__(self, series: Series, wanted: Request, choices: Choices):
         self.series, self.wanted, self.choices = series, wanted, choices
