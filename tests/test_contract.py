@@ -126,7 +126,10 @@ EDGES = ("source", "target", "te", "p_value", "q_value", "lag")
 CONTRACT = {
     "data": {
         "Series": (lambda w: em.Series(w.values, names=["a", "b", "c"], dt=0.05), lambda s: s.dt == 0.05),
-        "Series of trials": (lambda w: em.Series(np.stack([w.values] * 2), names="abc"), lambda s: len(s.trials) == 2),
+        "Series of trials": (
+            lambda w: em.Series(np.stack([w.values[:150], w.values[150:]]), names="abc"),
+            lambda s: len(s.trials) == 2,
+        ),
         "Series of a list": (lambda w: em.Series([w.values, w.values[:90]], names="abc"), lambda s: len(s.trials) == 2),
         "Series of a DataFrame": (lambda w: em.Series(w.frame), lambda s: s.names == ("a", "b", "c")),
         "Series.kinds": (
@@ -174,7 +177,7 @@ CONTRACT = {
         ),
         "Series of MNE": (lambda w: em.Series(mne_raw(w)), lambda s: s.names == ("a", "b", "c")),
         "Series dims": (
-            lambda w: em.Series(np.stack([w.values.T] * 2), dims=("trial", "node", "time")),
+            lambda w: em.Series(np.stack([w.values[:150].T, w.values[150:].T]), dims=("trial", "node", "time")),
             lambda s: len(s.trials) == 2,
         ),
         "Series time='ignore'": (
