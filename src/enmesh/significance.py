@@ -310,9 +310,9 @@ def significance(
     >>> round(test.value, 2), test.p_value, len(test.null)
     (0.07, 0.01, 99)
     """
+    count = USUAL if n_surrogates is None else n_surrogates
     if isinstance(series, Events):
         asked = late.lazy_import("events").prepared(series, estimator, embedding=embedding, max_lag=max_lag)
-        count = USUAL if n_surrogates is None else n_surrogates
         return run(asked.test(*link(asked.series, source, target, given), surrogate, count, seed))
     series = Series.of(series).in_order()
     whole("seed", seed)
@@ -321,8 +321,7 @@ def significance(
         plan = late.lazy_import("plan")
         wanted = plan.Request(estimator=estimator, embedding=embedding, max_lag=max_lag, seed=seed)
         return plan.asked(series, wanted, sources, end, rest)
-    shuffle = CircularShift() if surrogate is None else surrogate
-    sampling = Sampling(shuffle, USUAL if n_surrogates is None else n_surrogates, seed)
+    sampling = Sampling(CircularShift() if surrogate is None else surrogate, count, seed)
     pasts, method = checked_pasts(embedding), resolve(Estimator, KSG() if estimator is None else estimator)
     if max_lag is not None:
         refuse_if(len(sources) > 1, "max_lag chooses the lag of one source; name one, or leave max_lag out")
