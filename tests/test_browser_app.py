@@ -555,7 +555,7 @@ def test_a_change_is_followed_by_the_model(screen, recording):
     screen.page.locator("[data-view=whatif]").click()
     screen.page.wait_for_selector(".answer .said", timeout=30_000)
     first = screen.text(".answer .said")
-    assert "A change of a by 1 of one sample moves b by" in first
+    assert "A change of a by 1 for one sample moves b by" in first
     assert screen.page.locator(".answer .chart .band").count() == 1
     assert "Every link of the network is a cause" in screen.text(".answer ul")
     screen.page.locator("[name=target]").select_option("c")

@@ -289,7 +289,7 @@ def test_whatif_and_power_on_the_command_line(tmp_path, monkeypatch, capsys):
     capsys.readouterr()
     assert main(["whatif", "rec-results", "a", "c", "--change", "1", "--horizon", "3", "--out", "effect.png"]) == 0
     said = capsys.readouterr().out
-    assert "A change of a by 1 of one sample moves c by" in said
+    assert "A change of a by 1 for one sample moves c by" in said
     assert "This assumes:" in said
     assert (tmp_path / "effect.png").exists()
     assert (tmp_path / "rec-results" / "model.json").exists()

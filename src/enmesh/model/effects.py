@@ -78,7 +78,7 @@ class Effect(Drawn):
     def sentence(self) -> str:
         """The effect at the horizon where it is largest, in words."""
         at = int(self.total.abs().to_numpy().argmax()) + 1
-        how = "kept up" if self.hold else "of one sample"
+        how = "kept up" if self.hold else "for one sample"
         sure = f"{self.confidence:.0%} interval {self.low[at]:.3g} to {self.high[at]:.3g}"
         after = f"{at} sample{'s' * (at > 1)}"
         told = f"A change of {self.source} by {self.change:g} {how} moves {self.target} by {self.total[at]:.3g}"
@@ -488,7 +488,7 @@ def _assumptions(model: Equations, told: str, linear: bool, graph: bool, only: S
     if len(model.noise) and any(model.noise[i, j] for i in only for j in only if i < j):
         notes.append("Noise that nodes share within one sample is not an effect of one on another.")
     held = "of bases and of the graph (stability)" if graph else "and of bases; the graph is taken as given"
-    notes.append(f"Limits hold the uncertainty of coefficients{', ' if graph else ' '}{held}.")
+    notes.append(f"The limits include the uncertainty of coefficients{', ' if graph else ' '}{held}.")
     return tuple(notes)
 
 
