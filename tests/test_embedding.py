@@ -71,7 +71,8 @@ def test_options_are_values():
         ),
         (
             lambda: Blocks(em.Series(np.random.rand(12, 2)), em.Embedding(dim=4, delay=3), as_is),
-            "too few samples: 12 in the longest trial leave 2 embedded ones; this embedding needs at least 21: give a shorter past, or a longer record",
+            "too few samples: 12 in the longest trial leave 2 embedded ones; this embedding needs at least 21: "
+            "give a shorter past, or a longer record",
         ),
     ],
 )
