@@ -317,7 +317,7 @@ def test_choosing_warns_of_the_bounds():
         (lambda: Cao(tolerance=1.5), "tolerance=1.5"),
         (lambda: Cao(theiler=-1), "theiler=-1"),
         (lambda: SmallTse(max_window=0), "max_window=0"),
-        (lambda: choose_embedding(autoregression(0.5, n=40)), "too few samples: 40 .* lower max_dim"),
+        (lambda: choose_embedding(autoregression(0.5, n=5)), "too few samples: 5 .* lower max_dim"),
         (lambda: choose_embedding(autoregression(0.5), "ragwitz"), "'ragwitz' is not known"),
     ],
 )
