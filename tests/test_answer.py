@@ -304,3 +304,21 @@ def test_power_of_events_follows_the_spread_of_surrogates_and_the_length():
     sizes = [float(re.search(r"links of ([\d.]+) nats per unit of time are found", one)[1]) for one in said]
     assert sizes[0] > sizes[1] > 0
     assert answer.reach(networks.three(provenance=known, nulls=0)) == ""
+
+
+@pytest.mark.slow
+def test_links_of_events_are_found_as_often_as_is_said():
+    found = {}
+    for strength in (1.2, 3.0):
+        hits, sizes, said = [], [], []
+        for seed in range(9400, 9420):
+            events = em.simulate.coupled_events("a>b", duration=400, strength=strength, seed=seed)
+            net = em.infer(events, score=em.TEE(estimator=em.PointProcess(), n_surrogates=99))
+            (link,) = [c for c in net.candidates if (c.source, c.target) == ("a", "b")]
+            hits.append(link.selected)
+            sizes.append(link.te - np.mean(link.null))
+            said.append(float(re.search(r"links of ([\d.]+) nats", answer.reach(net))[1]))
+        found[strength] = np.mean(hits), np.mean(sizes) / np.mean(said)
+    (seldom, weak), (often, strong) = found.values()
+    assert weak < 1 < strong
+    assert seldom < 0.8 < often
