@@ -11,7 +11,8 @@ features, closely for more. With one response t is 1 and F is that of every line
     effective = rest - m - (q - m + 1) / 2
 
 samples in place of all, 2 N I follows chi-square with m q degrees of freedom. ``rest`` are the samples less the
-coefficients that are known (the constant is one).
+coefficients that are known (the constant is one). Heavy tails of responses and features together make the variance
+of the statistic ``tails`` times as large; both degrees of freedom are divided by that (Box and Watson 1962).
 """
 
 from typing import Any
@@ -27,8 +28,9 @@ def effective(m: Any, q: int, rest: float) -> Any:
 
 
 def wilks_p(
-    ratio: Any, features: Any, q: int, rest: float, wider: float = 1.0, shifts: float = np.inf, share: float = 1.0
-) -> np.ndarray:
+    ratio: Any, features: Any, q: int, rest: float, wider: float = 1.0, shifts: float = np.inf, share: float = 1.0,
+    tails: float = 1.0
+) -> np.ndarray:  # fmt: skip
     """Return p-values of -ln(lambda) by Rao's F.
 
     ``ratio`` is -ln(lambda) of ``features`` and ``q`` responses with ``rest`` degrees of freedom. It is divided by
@@ -43,7 +45,20 @@ def wilks_p(
         f = np.expm1(np.maximum(ratio / wider, 0) / t) * second / first
     if wider > 1:
         second = 1 / (1 / second + 1 / (first * shifts))
-    return np.where((m > 0) & (rest - m > 1), np.maximum(fdtrc(first, second, f), SMALLEST), 1.0)
+    return np.where((m > 0) & (rest - m > 1), np.maximum(fdtrc(first / tails, second / tails, f), SMALLEST), 1.0)
+
+
+def tails(responses: np.ndarray, features: np.ndarray) -> float:
+    """Return how much larger than for normal values the variance of the statistic is over permutations; at least 1.
+
+    Rows are orthonormal. That is 1 + K(responses) K(features) / (2 m q n), of excess kurtoses K (Mardia 1971).
+    """
+
+    def excess(rows: np.ndarray) -> float:
+        size, m, n = np.einsum("ij,ij->j", rows, rows), len(rows), rows.shape[1]
+        return (n * float(size @ size) - m * (m + 2)) / (2 * m * n) ** 0.5
+
+    return max(1.0, 1 + excess(responses) * excess(features)) if len(responses) and len(features) else 1.0
 
 
 def wilks_quantile(alpha: float, m: int, q: int, rest: float, share: float = 1.0) -> float:

@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
-from enmesh.links.functions import FUNCTIONS, orthonormal, rank_functions, whitened
+from enmesh.links.functions import orthonormal, rank_functions, whitened
 from enmesh.links.samples import Samples
 
 SHARE = 0.25  # of the samples that a basis may have functions, so that residuals are left (a convention)
@@ -115,10 +115,14 @@ class Known:
         if samples.states[self.target]:  # states are their own responses
             made = samples.functions[:, self.target][:, self.rows]
         else:
-            made = rank_functions(self._residual, FUNCTIONS)
+            made = rank_functions(self._residual)
             place = self._widened(made[1])
-            scaled = self._scaled(made[0])
-            made = made if scaled is None else rank_functions(scaled, FUNCTIONS)
+            scaled = self._scaled(made[0], samples.volatility_basis(self.rows))
+            made = made if scaled is None else rank_functions(scaled)
+            told = [samples.take(functions, self.variables, self.rows) for functions in samples.functions[:2]]
+            even = self._scaled(made[0], orthonormal(np.concatenate([np.ones((1, self.n)), *told])))
+            if even is not None:  # what known variables say of the spread, the response of the spread does not hold
+                made = np.stack([made[0], rank_functions(even, 2)[1], *made[2:]])
         made = made[np.abs(made).max(axis=1) > 0]
         self.basis = self._all[: self._ends[place]]
         if scaled is not None:  # what the volatility says of the spread beyond that is known too
@@ -149,9 +153,8 @@ class Known:
             best = place if errors[place] < SIMPLER * errors[best] else best
         return best
 
-    def _scaled(self, score: np.ndarray) -> np.ndarray | None:
-        """Return the residual divided by its spread, if the common volatility predicts that (AIC)."""
-        columns = self.samples.volatility_basis(self.rows)
+    def _scaled(self, score: np.ndarray, columns: np.ndarray) -> np.ndarray | None:
+        """Return the residual divided by its spread, as columns predict it, if they do (AIC)."""
         log = np.log(score**2 + 1e-2)
         predicted = (columns @ log) @ columns
         scaled = score / np.exp(predicted / 2)

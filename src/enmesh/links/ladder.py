@@ -10,7 +10,8 @@
 4. **One p-value.** The Cauchy combination test (Liu and Xie 2020) combines the p-values of all rungs and lags. It is
    valid for dependent tests. The linear rung has most weight if the linear model of the target is the best one.
 5. **Chance.** If that p-value is at most `LOOK`, the source is shifted in a circle `SHIFTS` times. The statistic is
-   divided by the ratio of its mean over the shifts to its expected value, if the ratio is larger than 1.
+   divided by the ratio of its mean over the shifts to its expected value, if the ratio is larger than 1. Heavy tails
+   of responses and features lower the degrees of freedom (Mardia 1971).
 6. **Within one sample.** If a drives b and b drives c in less than one sample, a can look like a source of c. If the
    present values of other sources depend on the residual, the source is tested given these values too. The larger
    p-value counts.
@@ -22,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
-from enmesh.estimators.wilks import SMALLEST, effective, wilks_p
+from enmesh.estimators.wilks import SMALLEST, effective, tails, wilks_p
 from enmesh.links.functions import FUNCTIONS, orthonormal
 from enmesh.links.known import Known
 from enmesh.links.samples import Samples
@@ -44,6 +45,17 @@ AT_ONCE = 100_000  # values of lagged variables whose features are made at once 
 GOLDEN = (5**0.5 - 1) / 2
 
 
+class Chance(NamedTuple):
+    """How a statistic differs from its formula by chance: arguments of `wilks_p`."""
+
+    wider: float = 1.0
+    shifts: float = np.inf
+    tails: float = 1.0
+
+
+FORMULA = Chance()
+
+
 class Rung(NamedTuple):
     """One regression of each candidate: -ln of Wilks' lambda, number of features, number of responses."""
 
@@ -55,9 +67,10 @@ class Rung(NamedTuple):
         """Return the rung of some of the candidates."""
         return Rung(self.ratio[some], self.features[some], self.responses)
 
-    def p_values(self, known: Known, wider: float = 1.0, shifts: float = np.inf) -> np.ndarray:
-        """Return p-values by Rao's F; ``wider`` and ``shifts`` as in `wilks_p`."""
-        return wilks_p(self.ratio, self.features, self.responses, known.n - known.rank, wider, shifts)
+    def p_values(self, known: Known, chance: Chance = FORMULA) -> np.ndarray:
+        """Return p-values by Rao's F, corrected by what is known of chance."""
+        wider, shifts, tail = chance
+        return wilks_p(self.ratio, self.features, self.responses, known.n - known.rank, wider, shifts, tails=tail)
 
 
 class Tested(NamedTuple):
@@ -270,14 +283,14 @@ class Ladder:
                 some = [rung.part(slice(k * lags, (k + 1) * lags)) for rung in made]
                 yield cls(known, variables, made=(some, line and line.part(slice(k, k + 1))))
 
-    def combined(self, wider: Sequence[float] = (1.0,) * 5, shifts: float = np.inf) -> Tested:
-        """Return the test with one p-value for all rungs and lags; ``wider`` (of each rung) as in `wilks_p`."""
+    def combined(self, chances: Sequence[Chance] = (FORMULA,) * 5) -> Tested:
+        """Return the test with one p-value for all rungs and lags, given the chance of each rung."""
         known = self.known
-        p = np.stack([rung.p_values(known, by, shifts) for rung, by in zip(self._rungs, wider)], axis=-1)
+        p = np.stack([rung.p_values(known, chance) for rung, chance in zip(self._rungs, chances)], axis=-1)
         count, weights = len(p), np.array(WEIGHTS[known.linear])
         every, shares = p.ravel(), np.tile(weights / count, (count, 1)).ravel()
         if self._together is not None:
-            every = np.append(every, self._together.p_values(known, wider[4], shifts))
+            every = np.append(every, self._together.p_values(known, chances[4]))
             shares = np.append(shares * (1 - TOGETHER), TOGETHER)
         best = int((every / shares).argmin())
         place, rung = divmod(best, p.shape[1])
@@ -290,7 +303,8 @@ class Ladder:
         source = self.sources[place]
         if not self.joint:
             value = in_nats(known, source, value)
-        return Tested(value, float(combined(every, shares)), source.lag, features * wider[rung] / (2 * known.n), rung)
+        mean = features * chances[rung].wider / (2 * known.n)
+        return Tested(value, float(combined(every, shares)), source.lag, mean, rung)
 
     def widened(self) -> Tested:
         """Return the test after circular shifts: statistics are divided by their mean excess over chance."""
@@ -304,12 +318,25 @@ class Ladder:
 
     def _over(self, turns: Turns, strongest: Sequence[Lagged]) -> Tested:
         """Return the test after some circular shifts of the strongest lagged variables."""
-        rest = self.known.n - self.known.rank
-        made = rungs(self.known, strongest, turns)
+        known, rest = self.known, self.known.n - self.known.rank
+        made = rungs(known, strongest, turns)
         if self._together is not None:
-            made.append(together(self.known, self.sources, len(self.sources), turns))
-        independent = _independent(self.known, strongest)
-        return self.combined([*(_excess(rung, rest) for rung in made), 1.0][:5], independent)
+            made.append(together(known, self.sources, len(self.sources), turns))
+        wider = [_excess(rung, rest) for rung in made]
+        independent, heavy = _independent(known, strongest), self._tails(strongest)
+        return self.combined([Chance(one, independent, tail) for one, tail in zip([*wider, 1.0], heavy)])
+
+    def _tails(self, strongest: Sequence[Lagged]) -> list[float]:
+        """Return how heavy the tails of responses and features of each rung are together (`wilks.tails`)."""
+        known, samples = self.known, self.known.samples
+        every = _features(known, strongest, None)[0]
+        sets = [(every[:, which].reshape(-1, known.n), some) for which, some in feature_sets(every.shape[1])]
+        sets.append((samples.take(samples.scale(known.ranked), self.sources, known.rows), slice(0, 1)))
+        found = []
+        for features, some in sets:
+            basis = orthonormal(np.concatenate([known.basis, features]))[len(known.basis) :]
+            found.append(tails(known.responses[some], basis[np.abs(basis).max(axis=1) > 0]))
+        return found
 
 
 def _independent(known: Known, sources: Sequence[Lagged]) -> float:
