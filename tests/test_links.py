@@ -5,8 +5,8 @@ import pytest
 
 import enmesh as em
 from enmesh.embedding.lagged import Lagged
-from enmesh.estimators.wilks import wilks_p
-from enmesh.links.functions import rank_functions
+from enmesh.estimators.wilks import tails, wilks_p
+from enmesh.links.functions import orthonormal, rank_functions
 from enmesh.links.horizon import horizon
 from enmesh.links.known import Known
 from enmesh.links.ladder import Ladder, Turns, at_all_lags, combined, feature_sets, rungs, shifted, turns_of
@@ -74,6 +74,26 @@ def test_several_responses_and_one_feature_are_hotelling():
     share = 1 - np.exp(-ratio)
     exact = f.sf(share / (1 - share) * (rest - 1 - q + 1) / q, q, rest - 1 - q + 1)
     assert wilks_p(np.array(ratio), np.array(1), q, rest) == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize(("power", "features", "heavier"), [(1, 1, False), (3, 1, True), (3, 2, True)])
+def test_heavy_tails_together_widen_the_statistic_as_permutations_say(power, features, heavier):
+    rng = np.random.default_rng(power)
+    x, y = (orthonormal(one - one.mean(1)[:, None]) for one in rng.normal(size=(2, features, 60)) ** power)
+    sizes = [float(((x @ rng.permutation(y.T)) ** 2).sum()) for _ in range(20_000)]
+    ratio = np.var(sizes) / (2 * features * features / 60**2)
+    assert tails(x, y) == pytest.approx(max(ratio, 1), rel=0.1)
+    assert (tails(x, y) > 1.5) == heavier
+
+
+def test_spread_that_known_variables_explain_is_not_in_the_response():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(4000, 2))
+    x[1:, 1] *= np.exp(0.8 * x[:-1, 0])
+    known = Known(Samples.of(em.Series(x), 1), 1, [Lagged(1, 1), Lagged(0, 1)], 0)
+    quiet = np.argsort(x[:-1, 0])[:3996]
+    spread = known.responses[1][quiet].reshape(4, -1).std(axis=1)
+    assert spread.max() < 1.6 * spread.min()  # 4.5 times, if the spread were left
 
 
 def test_error_of_what_is_known_is_leave_one_out(chain):

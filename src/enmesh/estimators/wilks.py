@@ -56,7 +56,7 @@ def tails(responses: np.ndarray, features: np.ndarray) -> float:
 
     def excess(rows: np.ndarray) -> float:
         size, m, n = np.einsum("ij,ij->j", rows, rows), len(rows), rows.shape[1]
-        return (n * float(size @ size) - m * (m + 2)) / (2 * m * n) ** 0.5
+        return (n * float(size @ size) - m * (m + 2)) / (m * (2 * n) ** 0.5)
 
     return max(1.0, 1 + excess(responses) * excess(features)) if len(responses) and len(features) else 1.0
 
