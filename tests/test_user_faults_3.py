@@ -463,7 +463,8 @@ def test_c_long_tables_panels_and_turned_tables(run, tmp_path):
         assert (series, series.dt) == (em.Series(wide), 0.5)
     with pytest.raises(em.InputError, match="a second value of the same variable at the same time"):
         em.Series(pd.concat([long, long]), pivot="time,variable,value")
-    trials = pd.concat([long.assign(who=1), long.assign(who=2)])
+    other = long.assign(who=2, value=long["value"] + 1)
+    trials = pd.concat([long.assign(who=1), other])
     assert em.Series(trials, pivot="time,variable,value", trials="who").lengths == (N, N)
     long.to_csv(tmp_path / "long.csv", index=False)
     assert run("te long.csv a b --estimator gaussian --dim 1 --pivot time,variable,value")[0] == 0
