@@ -18,6 +18,7 @@ import numpy as np
 
 import enmesh as em
 from enmesh.neighbours import engine
+from enmesh.neighbours.cuda import Resampled
 from enmesh.surrogates import CircularShift, Permute
 
 K = 4
@@ -78,16 +79,16 @@ def median_ms(function, repeats):
 def kernel_ms(prepared, case, x, draw, repeats):
     """Time of the counting kernel alone, by device events."""
     neighbours = prepared._neighbours
-    questions = neighbours.resample(x, draw, 7).some(0, case.surrogates) if case.surrogates else x[None]
+    questions = Resampled(x, draw, 7).some(0, case.surrogates) if case.surrogates else x[None]
     (part,) = neighbours._batches(questions)
     tables = tuple(cupy.zeros(case.n + 1, np.int64) for _ in range(2))
-    sums, times = cupy.zeros(part.count, np.int64), []
-    laid = neighbours._lay(part, 32 if part.count >= 8 else 1)
+    sums, times = cupy.zeros(len(part), np.int64), []
+    laid = neighbours._lay(part, 32 if len(part) >= 8 else 1)
     neighbours._lay = lambda *_: laid
     for _ in range(repeats + 1):
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
         begin.record()
-        neighbours._launch(part, mode=1, k=K, tables=tables, sums=sums)
+        neighbours._launch(part, None, tables, sums, mode=1, k=K)
         end.record()
         end.synchronize()
         times.append(cupy.cuda.get_elapsed_time(begin, end))
