@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import enmesh as em
+from enmesh.cli import show
 from enmesh.draw import answer, cautions
 from enmesh.draw.arrows import signs_of
 from enmesh.draw.report import cite, words
-from enmesh.draw.report.page import contents
+from enmesh.draw.report.page import contents, page
 from enmesh.draw.subject import all_tests
 from tests import networks
 
@@ -134,7 +135,7 @@ def test_cautions_are_a_plan_with_a_command_and_badges():
     assert answer.following(network) == ("Remove the trend of b.", "enmesh infer rec.csv --out res --detrend")
 
 
-def test_the_first_command_says_which_cautions_it_removes():
+def test_the_first_command_says_which_cautions_it_removes(capsys):
     rng = np.random.default_rng(0)
     values = rng.normal(size=(400, 2)) + np.outer(np.arange(400), [0.02, 0.0])
     series = em.Series(values, names=["first", "second"])
@@ -144,6 +145,10 @@ def test_the_first_command_says_which_cautions_it_removes():
     assert step.command == "em.infer(series.detrend())"
     assert step.removes is not None
     assert step.removes >= 1
+    count = len(net.warnings)
+    assert f"Cautions now: {count}. With this command: {count - step.removes}, if" in page(net)
+    show.network(net)
+    assert f"(cautions now: {count}; with this command: {count - step.removes})" in capsys.readouterr().out
     assert not any("trend" in finding.kind for finding in em.diagnose(series.detrend()))
 
 
@@ -171,6 +176,7 @@ def test_works_of_the_default_run_are_listed():
     said, listed = words.paragraph(network), words.references(network)
     assert "a regression test of each link" in said
     assert "up to lag 5 were chosen by forward selection" in said
+    assert "choice of its lags, but not for the choice of the other sources" in said
     assert "surrogates made the same choice" not in said
     for author, year in (("Wilks", "1932"), ("Liu", "2020")):
         assert any(cite.is_of(work, author, year) for work in listed)

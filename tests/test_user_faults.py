@@ -167,14 +167,18 @@ def test_fault_10_a_stored_run_is_kept_when_resume_is_forgotten(run, tmp_path):
     first = (tmp_path / "data-results" / "run.db").read_bytes()
     code, _, err = run(line)
     assert code == 0
-    assert "data-results/run.db of an earlier run is kept as run-1.db; --resume continues it" in err
+    assert "data-results/run.db holds this run, and the earlier run is kept as run-1.db" in err
+    assert "rename run-1.db to run.db and add --resume" in err
     assert (tmp_path / "data-results" / "run-1.db").read_bytes() == first
     assert not [*(tmp_path / "data-results").glob("*-wal"), *(tmp_path / "data-results").glob("*-shm")]
     second = (tmp_path / "data-results" / "run.db").read_bytes()
-    run(line)
+    run(f"{INFER} --surrogates 49")
     assert (tmp_path / "data-results" / "run-1.db").read_bytes() == second
     assert not (tmp_path / "data-results" / "run-2.db").exists()
-    assert len(json.loads(run("runs data-results/run-1.db --json")[1])) == 1
+    (entry,) = json.loads(run("runs data-results/run-1.db --json")[1])
+    (tmp_path / "data-results" / "run-1.db").replace(tmp_path / "data-results" / "run.db")
+    told = f"enmesh: resuming: {entry['answers']} scores of an earlier run are kept\n"
+    assert run(f"{line} --resume")[2] == told  # the run that was kept, not the last one
 
 
 def test_fault_10_resume_says_what_is_kept(run):

@@ -188,7 +188,10 @@ def kept_in(path: Path, digest: str, inputs: Sequence[Path], resume: bool, comma
     finally:
         if held and aside is not None and aside.exists():
             name = _oldest(path, aside)
-            log.warning("%s of an earlier run is kept as %s; --resume continues it", path, name)
+            log.warning(
+                "%s holds this run, and the earlier run is kept as %s; nothing needs to be done. To continue the "
+                "earlier run instead, rename %s to %s and add --resume", path, name, name, path.name,
+            )  # fmt: skip
 
 
 def _core(command: str) -> list[str]:

@@ -113,8 +113,7 @@ def where(files: Sequence[Path]) -> None:
 def _caution(step: cautions.Step, first: bool, count: int) -> str:
     """Return a caution in one line: what to do, why, the command, and how many cautions it removes."""
     advice = f"{'Do this first: ' if first else ''}{step.advice} " if step.advice else ""
-    some = f"{count} caution{'s' * (count != 1)}"
-    gone = f" Before: {some}; after: {count - step.removes}." if step.removes is not None else ""
+    gone = f" (cautions now: {count}; with this command: {count - step.removes})" if step.removes is not None else ""
     return f"{advice}{step.reason}.{f' Type: {step.command}' if step.command else ''}{gone}"
 
 

@@ -206,7 +206,8 @@ class Planner(Scores):
         else:
             some = sorted({lag for _, lags in found for each in lags.values() for lag in each})
             words = f"sources at lags {some[0]} to {some[-1]}" if some else "no source was selected"
-        self.choices.add("lags", words, "chosen by forward selection; p-values allow for the choice")
+        allowed = "the p-value of a source allows for the choice of its lags, not of the other sources"
+        self.choices.add("lags", words, f"chosen by forward selection; {allowed}")
 
 
 @lru_cache(maxsize=4)

@@ -34,7 +34,7 @@ const MOST_STRIPS = 60;
 
 function startStrip(able) {
   if (!able.length) return;
-  byId('nulls-say').textContent = `Dot: the transfer entropy of a link (${NATS}), with its 95 % interval. Grey: up to this value in 95 % of cases without the link, by the formula that gave the p-value.`;
+  byId('nulls-say').textContent = `The dot is the transfer entropy of a link (${NATS}). The line is its 95 % interval. The grey band shows chance: without the link, 95 % of the values would be below its right end. The band follows from the formula that also gave the p-value.`;
   const shown = able.slice(0, MOST_STRIPS), tall = 24, width = roomOf('null-strip', 760), most_ = width < 500 ? 18 : 38, left = 10 + 7 * Math.min(most_, largest(shown.map((link) => arrowName(link).length)));
   const upper = ([low, high, counts]) => { const total = counts.reduce((a, b) => a + b, 0); let sum = 0; const k = counts.findIndex((count) => (sum += count) >= 0.95 * total); return low + (high - low) * (k + 1) / counts.length; };
   const most = 1.04 * largest(shown.map((link) => Math.max(link.behind?.high ?? 0, link.te ?? 0))), height = shown.length * tall + 26;

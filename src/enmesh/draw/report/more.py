@@ -434,7 +434,9 @@ def stability_page(found: Result, *, title: str = "", notes: str = "") -> str:
             "seldom found twice.", missed(found.power, "In a half of")]  # fmt: skip
     advice = "See the links of the whole recording, each with its stability."
     if found.networks < MANY_HALVES:
-        advice = f"{found.networks} networks are few: make {MANY_HALVES}, and show the links of the whole recording."
+        cuts = f"{found.networks // 2} cut{'s' * (found.networks != 2)} ({found.networks} networks)"
+        more = f"{MANY_HALVES // 2} cuts ({MANY_HALVES} networks)"
+        advice = f"The shares are from only {cuts}. Make {more}, and add the shares to the network of all samples."
     command = f"em.infer(series, bootstrap={max(found.networks, MANY_HALVES)})"
     units = "whole trials" if found.block is None else f"blocks of {found.block} samples"
     listed = [[f"{source} → {target}", percent(share)] for source, target, share in rows]
@@ -509,8 +511,10 @@ def hidden_section(network: Network) -> str:
     how = (
         "A link may come from a hidden driver that explains at least this share of the residual variance of both its "
         "source and its target (partial R²; Cinelli and Hazlett 2020). For comparison: the strongest other driver that "
-        "was recorded. Suggested: the dependence within one sample has at least half of the value of the link. "
-        "Fragile: given a hidden driver as strong as the median link here, the link would not be significant."
+        "was recorded. Suggested: yes if the data suggest a hidden driver, or an effect within one sample that is "
+        "not in the network. The target then depends within one sample on the source, or on another node that the "
+        "source drives. This dependence, in nats, is at least half of the transfer entropy of the link. Fragile: yes "
+        "if the link would not be significant, given a hidden driver as strong as the median link here."
     )
     head = ("link", "hidden driver needed (R²)", "strongest recorded (R²)", "suggested", "fragile")
     return _section("hidden-drivers", "Hidden drivers", how, shortened(head, rows))

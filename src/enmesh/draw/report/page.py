@@ -193,7 +193,8 @@ def _plan(network: Network, steps: list[cautions.Step]) -> str:
         gone = ""
         if step.removes is not None:
             left = len(steps) - step.removes
-            gone = f"<p>Before: {len(steps)} cautions. After: {left}, as far as the data alone can tell.</p>"
+            known = "if those on the network do not change"
+            gone = f"<p>Cautions now: {len(steps)}. With this command: {left}, {known}.</p>"
         items.append(f"<li>{advice}{text(step.reason.replace('->', '→'))}{more.copied(step.command)}{gone}</li>")
     title = f"{len(steps)} cautions" if len(steps) > 1 else "One caution"
     return f'<section id="warnings" class="note"><h2>{title}</h2><ol>{"".join(items)}</ol></section>' if items else ""

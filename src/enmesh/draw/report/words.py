@@ -194,8 +194,10 @@ def _embedding(network: Network, score: Mapping[str, Any]) -> str:
     given = score.get("embedding") or {}
     if score.get("type") == "LinkTest":
         reach = given.get("searched") or score.get("max_lag")
-        how = "were chosen by forward selection; p-values allow for the choice"
-        return f"Own pasts and sources up to lag {reach} {how}."
+        return (
+            f"Own pasts and sources up to lag {reach} were chosen by forward selection. The p-value of a source allows "
+            "for the choice of its lags, but not for the choice of the other sources."
+        )
     if given.get("type") == "Lags" and given.get("searched"):
         return (
             f"The lags of own pasts and sources were chosen from the data, up to lag {given['searched']}; surrogates "
