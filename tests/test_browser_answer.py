@@ -343,7 +343,7 @@ def test_stability_has_a_page(show, size):  # noqa: F811
     power = em.plan(nodes=3, samples=100)
     page = show(Stability(pd.DataFrame(shares, names, names), 20, 20, 50, power), size)
     assert "In a half of 100 samples, 4 of 5 linear links of" in page.locator("#answer").inner_text()
-    assert "only 10 cuts (20 networks). Make 50 cuts (100 networks)" in page.locator("#answer").inner_text()
+    assert "make 50 cuts (100 networks) instead of 10." in page.locator("#answer").inner_text()
     assert page.locator("#answer .command code").inner_text() == "em.infer(series, bootstrap=100)"
     assert "1 of 6 possible links" in page.locator("h1").inner_text()
     shown, other = (".upright", ".lying") if size == "phone" else (".lying", ".upright")

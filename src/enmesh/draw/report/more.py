@@ -434,9 +434,8 @@ def stability_page(found: Result, *, title: str = "", notes: str = "") -> str:
             "seldom found twice.", missed(found.power, "In a half of")]  # fmt: skip
     advice = "See the links of the whole recording, each with its stability."
     if found.networks < MANY_HALVES:
-        cuts = f"{found.networks // 2} cut{'s' * (found.networks != 2)} ({found.networks} networks)"
-        more = f"{MANY_HALVES // 2} cuts ({MANY_HALVES} networks)"
-        advice = f"The shares are from only {cuts}. Make {more}, and add the shares to the network of all samples."
+        more = f"{MANY_HALVES // 2} cuts ({MANY_HALVES} networks) instead of {found.networks // 2}"
+        advice = f"For finer shares make {more}. The command also infers the whole recording."
     command = f"em.infer(series, bootstrap={max(found.networks, MANY_HALVES)})"
     units = "whole trials" if found.block is None else f"blocks of {found.block} samples"
     listed = [[f"{source} → {target}", percent(share)] for source, target, share in rows]
