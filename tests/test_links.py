@@ -92,7 +92,7 @@ def test_spread_that_known_variables_explain_is_not_in_the_response():
     x[1:, 1] *= np.exp(0.8 * x[:-1, 0])
     known = Known(Samples.of(em.Series(x), 1), 1, [Lagged(1, 1), Lagged(0, 1)], 0)
     quiet = np.argsort(x[:-1, 0])[:3996]
-    spread = known.responses[1][quiet].reshape(4, -1).std(axis=1)
+    spread = known.asked[-1][quiet].reshape(4, -1).std(axis=1)
     assert spread.max() < 1.6 * spread.min()  # 4.5 times, if the spread were left
 
 
@@ -109,12 +109,12 @@ def test_error_of_what_is_known_is_leave_one_out(chain):
 def test_rungs_are_ratios_of_residual_covariances(chain):
     samples = Samples.of(chain.in_order(), 2)
     known = Known(samples, 2, [Lagged(2, 1)], 0)
-    responses = known.responses.T
+    responses = known.asked.T
     from enmesh.links.ladder import _features
 
     candidates = at_all_lags(samples, 1)
     features = _features(known, candidates, ())[0]
-    for rung, (which, some) in zip(rungs(known, candidates), feature_sets(features.shape[1])):
+    for rung, (which, some) in zip(rungs(known, candidates), feature_sets(features.shape[1], len(known.responses))):
         for place in range(2):
             x, y = features[place][which].T, responses[:, some]
             slow = naive.minus_log_wilks(known.basis.T, x, y)

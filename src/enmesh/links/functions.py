@@ -2,7 +2,7 @@
 
 The first is the normal score, which keeps the order of the values and limits heavy tails. The second is a power of its
 size: the spread. The others are cosines of the rank. Any smooth dependence is close to a linear combination of the
-first few.
+first few. Where all are responses at once, the second is a cosine too.
 """
 
 from functools import lru_cache
@@ -22,8 +22,10 @@ REPEATED = 1e-5  # the same for a row of unit length among rows of a basis
 RIDGE = 1e-9
 
 
-def rank_functions(values: np.ndarray, count: int = FUNCTIONS) -> np.ndarray:
+def rank_functions(values: np.ndarray, count: int = FUNCTIONS, cosine: bool = False) -> np.ndarray:
     """Return orthogonal functions of the ranks of ``values (n,)``, each of mean 0 and variance 1, ``(count, n)``.
+
+    With ``cosine`` the second is a cosine too.
 
     A variable with k different values has k - 1 of them; the rest are 0.
 
@@ -34,20 +36,21 @@ def rank_functions(values: np.ndarray, count: int = FUNCTIONS) -> np.ndarray:
     arranged = values[order]
     if not (arranged[1:] == arranged[:-1]).any():
         found = np.empty((count, len(values)))
-        found[:, order] = _of_order(len(values), count)
+        found[:, order] = _of_order(len(values), count, cosine)
         return found
     from scipy.stats import rankdata
 
-    return _of_shares((rankdata(values) - 0.5) / len(values), min(count, len(np.unique(values)) - 1), count)
+    most = min(count, len(np.unique(values)) - 1)
+    return _of_shares((rankdata(values) - 0.5) / len(values), most, count, cosine)
 
 
 @lru_cache(8)
-def _of_order(n: int, count: int) -> np.ndarray:
+def _of_order(n: int, count: int, cosine: bool) -> np.ndarray:
     """Return the functions of n different values in rising order."""
-    return _of_shares((np.arange(n) + 0.5) / n, min(count, n - 1), count)
+    return _of_shares((np.arange(n) + 0.5) / n, min(count, n - 1), count, cosine)
 
 
-def _of_shares(share: np.ndarray, most: int, count: int) -> np.ndarray:
+def _of_shares(share: np.ndarray, most: int, count: int, cosine: bool) -> np.ndarray:
     """Return ``most`` functions of mid-ranks as shares of the record, and rows of 0 up to ``count``."""
     from scipy.special import ndtri
 
@@ -55,7 +58,9 @@ def _of_shares(share: np.ndarray, most: int, count: int) -> np.ndarray:
     for j in range(count):
         if used == most:
             break
-        function = score if j == 0 else np.abs(score) ** POWER if j == 1 else np.cos(np.pi * (j + 1) * share)
+        function = (
+            score if j == 0 else np.abs(score) ** POWER if j == 1 and not cosine else np.cos(np.pi * (j + 1) * share)
+        )
         function = function - function.mean()
         size = function.std()
         for earlier in found[:j]:

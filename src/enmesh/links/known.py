@@ -6,7 +6,8 @@ and further products. It takes values as they are, or normal scores. The leave-o
 divided by its spread, as the common volatility of the nodes predicts it.
 
 What is left of the target is not one number for each sample but several functions of it, the responses: location,
-spread and shape. A source that moves the variance of the target moves the second.
+spread and shape. One more response is of the spread alone: a power of the size of the residual, divided by the spread
+that known variables predict, where that pays (AIC). A source that moves the variance of the target moves it.
 """
 
 from collections.abc import Sequence
@@ -110,27 +111,39 @@ class Known:
         assert self._responses is not None
         return self._responses
 
+    @property
+    def asked(self) -> np.ndarray:
+        """The responses, and that of the spread alone."""
+        return np.concatenate([self.responses, self.spread])
+
     def _respond(self) -> None:
-        samples, place, scaled = self.samples, self.place, None
+        samples, place, scaled, spread = self.samples, self.place, None, None
         if samples.states[self.target]:  # states are their own responses
             made = samples.functions[:, self.target][:, self.rows]
         else:
-            made = rank_functions(self._residual)
+            made = rank_functions(self._residual, cosine=True)
             place = self._widened(made[1])
             scaled = self._scaled(made[0], samples.volatility_basis(self.rows))
-            made = made if scaled is None else rank_functions(scaled)
+            made = made if scaled is None else rank_functions(scaled, cosine=True)
             told = [samples.take(functions, self.variables, self.rows) for functions in samples.functions[:2]]
             even = self._scaled(made[0], orthonormal(np.concatenate([np.ones((1, self.n)), *told])))
-            if even is not None:  # what known variables say of the spread, the response of the spread does not hold
-                made = np.stack([made[0], rank_functions(even, 2)[1], *made[2:]])
+            spread = rank_functions(made[0] if even is None else even, 2)[1:]
         made = made[np.abs(made).max(axis=1) > 0]
         self.basis = self._all[: self._ends[place]]
         if scaled is not None:  # what the volatility says of the spread beyond that is known too
             self.basis = orthonormal(np.concatenate([self.basis, samples.volatility[1:, self.rows]]))
         self.rank = int((np.einsum("ij,ij->i", self.basis, self.basis) > 0.5).sum())
-        left = made - (made @ self.basis.T) @ self.basis
-        self._responses = whitened(left)
+        self._responses = whitened(made - (made @ self.basis.T) @ self.basis)
+        self.spread = self._responses[1:2] if spread is None else self._beside(spread)
         self.partners = samples.take(samples.scale(self.ranked), self._strongest(), self.rows)
+
+    def _beside(self, spread: np.ndarray) -> np.ndarray:
+        """Return the response of the spread, orthogonal to the basis and to the location, of unit length, or none."""
+        assert self._responses is not None
+        for rows in (self.basis, self._responses[:1]):
+            spread = spread - (spread @ rows.T) @ rows
+        size = float(np.sqrt((spread**2).sum()))
+        return spread / size if size > 1e-3 * self.n**0.5 else spread[:0]
 
     def _strongest(self) -> list[Lagged]:
         """Return the last own value, and the sources that are most correlated with the target at their nearest lags."""

@@ -107,7 +107,7 @@ def combined(p: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def rungs(known: Known, candidates: Sequence[Lagged], turns: Turns | None = None, joint: bool = False) -> list[Rung]:
     """Return the four rungs of every lagged variable; if ``joint`` or shifted in a circle, of all together."""
-    responses, n = known.responses, known.n
+    responses, n = known.asked, known.n
     features = _features(known, candidates, turns)
     basis, responses = (rows.astype(features.dtype, copy=False) for rows in (known.basis, responses))
     size, parts = features.shape[2], len(candidates) if joint or turns else 1
@@ -123,7 +123,7 @@ def rungs(known: Known, candidates: Sequence[Lagged], turns: Turns | None = None
     told = told * unit[:, :, None]
     return [
         _rung(products, told[:, :, some], alive, [part * size + i for part in range(parts) for i in chosen])
-        for chosen, some in feature_sets(size)
+        for chosen, some in feature_sets(size, len(known.responses))
     ]
 
 
@@ -133,10 +133,10 @@ def one_by_one(known: Known, candidates: Sequence[Lagged]) -> np.ndarray:
     return combined(p, np.array(WEIGHTS[known.linear]))
 
 
-def feature_sets(size: int) -> tuple[tuple[list[int], slice], ...]:
-    """Return the features and the responses of each rung; there are ``size`` features, ordered as in `_features`."""
+def feature_sets(size: int, q: int) -> tuple[tuple[list[int], slice], ...]:
+    """Return which of ``size`` features (see `_features`) and of ``q`` responses, then the spread, each rung has."""
     line, curve = [size - 2], [size - 2, size - 1, *range(FUNCTIONS, size - 2)]
-    return (line, slice(0, 1)), (curve, slice(0, 1)), ([0, 1], slice(1, 2)), ([*range(size - 2)], slice(None))
+    return (line, slice(0, 1)), (curve, slice(0, 1)), ([0, 1], slice(q, None)), ([*range(size - 2)], slice(0, q))
 
 
 def local_values(known: Known, sources: Sequence[Lagged], found: Tested, joint: bool) -> np.ndarray:
@@ -148,9 +148,9 @@ def local_values(known: Known, sources: Sequence[Lagged], found: Tested, joint: 
     else:
         chosen = sources if joint else [v for v in sources if v.lag == found.lag]
         every = _features(known, chosen, None)[0]
-        which, some = feature_sets(every.shape[1])[found.rung]
+        which, some = feature_sets(every.shape[1], len(known.responses))[found.rung]
         features = every[:, which].reshape(-1, n)
-    responses = known.responses[some]
+    responses = known.asked[some]
     basis = orthonormal(np.concatenate([known.basis, features]))[len(known.basis) :]
     left = responses - (responses @ basis.T) @ basis
     after = left @ left.T + 1e-12 * np.eye(len(left))
@@ -330,12 +330,15 @@ class Ladder:
         """Return how heavy the tails of responses and features of each rung are together (`wilks.tails`)."""
         known, samples = self.known, self.known.samples
         every = _features(known, strongest, None)[0]
-        sets = [(every[:, which].reshape(-1, known.n), some) for which, some in feature_sets(every.shape[1])]
+        sets = [
+            (every[:, which].reshape(-1, known.n), some)
+            for which, some in feature_sets(every.shape[1], len(known.responses))
+        ]
         sets.append((samples.take(samples.scale(known.ranked), self.sources, known.rows), slice(0, 1)))
         found = []
         for features, some in sets:
             basis = orthonormal(np.concatenate([known.basis, features]))[len(known.basis) :]
-            found.append(tails(known.responses[some], basis[np.abs(basis).max(axis=1) > 0]))
+            found.append(tails(known.asked[some], basis[np.abs(basis).max(axis=1) > 0]))
         return found
 
 

@@ -148,7 +148,7 @@ def promising(known: Known, among: Sequence[int]) -> list[Lagged]:
 
 def _told(known: Known) -> np.ndarray:
     """Return approximate statistics ``(rung, lag, node)`` in single precision; features are not residualised."""
-    samples, responses = known.samples, known.responses
+    samples, responses, last = known.samples, known.asked, len(known.responses)
     length, far, q = samples.length, samples.max_lag, len(responses)
     weights = np.concatenate([responses, known.partners * responses[0]]).astype(np.float32)
     place = 4 if not known.ranked else 0
@@ -170,8 +170,8 @@ def _told(known: Known) -> np.ndarray:
     scores = np.zeros((4, far, samples.nodes), np.float32)
     scores[0] = line[:, :, 0].T
     scores[1] = (line[:, :, 0] + told[1][:, :, 0] + line[:, :, q:].sum(2)).T
-    scores[2] = (told[0] + told[1])[:, :, 1].T if q > 1 else 0
-    scores[3] = told.sum((0, 3)).T
+    scores[2] = (told[0] + told[1])[:, :, last].T if q > last else 0
+    scores[3] = told[..., :last].sum((0, 3)).T
     return scores
 
 
