@@ -1,8 +1,8 @@
 """Functions of one variable: what a regression sees of it.
 
-The first is the normal score, which keeps the order of the values and limits heavy tails. The second is a power of its
-size: the spread. The others are cosines of the rank. Any smooth dependence is close to a linear combination of the
-first few. Where all are responses at once, the second is a cosine too.
+The first is the normal score, which keeps the order of the values and limits heavy tails. The others are cosines of the
+rank. Any smooth dependence is close to a linear combination of the first few. One more is for the spread alone: a power
+of the size of the normal score.
 """
 
 from functools import lru_cache
@@ -13,19 +13,16 @@ FUNCTIONS = 4
 """Functions of a variable: of a source, and of what is left of a target (location, spread and two of shape)."""
 POWER = 1.5
 """Power of the size of the normal score. The square says most of the spread of normal values, and has heavy tails.
-(Links to variances, 6 nodes, N = 1,000, kinds.py from 320: F1 .91; a cosine .85, power 2 .90.)"""
+(Links to variances, 6 nodes, N = 1,000, kinds.py from 320: F1 .91 with 1.5 and .90 with 2; with a cosine .85.)"""
 # Share of a function's size that is left by those before it, below which it adds nothing: what is left then stands on a
-# few rare values. (At least .94 is left of continuous values. Counts, N = 200, tests at .001: .8 has 2.8, .2 has 10.6
-# times as many p-values; rungs of seeds 150000 to 150059.)
+# few rare values. At least .9 is left of continuous values, .3 to .7 of counts.
 DEPENDENT = 0.8
 REPEATED = 1e-5  # the same for a row of unit length among rows of a basis
 RIDGE = 1e-9
 
 
-def rank_functions(values: np.ndarray, count: int = FUNCTIONS, cosine: bool = False) -> np.ndarray:
+def rank_functions(values: np.ndarray, count: int = FUNCTIONS) -> np.ndarray:
     """Return orthogonal functions of the ranks of ``values (n,)``, each of mean 0 and variance 1, ``(count, n)``.
-
-    With ``cosine`` the second is a cosine too.
 
     A variable with k different values has k - 1 of them; the rest are 0.
 
@@ -36,32 +33,29 @@ def rank_functions(values: np.ndarray, count: int = FUNCTIONS, cosine: bool = Fa
     arranged = values[order]
     if not (arranged[1:] == arranged[:-1]).any():
         found = np.empty((count, len(values)))
-        found[:, order] = _of_order(len(values), count, cosine)
+        found[:, order] = _of_order(len(values), count)
         return found
     from scipy.stats import rankdata
 
-    most = min(count, len(np.unique(values)) - 1)
-    return _of_shares((rankdata(values) - 0.5) / len(values), most, count, cosine)
+    return _of_shares((rankdata(values) - 0.5) / len(values), min(count, len(np.unique(values)) - 1), count)
 
 
 @lru_cache(8)
-def _of_order(n: int, count: int, cosine: bool) -> np.ndarray:
+def _of_order(n: int, count: int) -> np.ndarray:
     """Return the functions of n different values in rising order."""
-    return _of_shares((np.arange(n) + 0.5) / n, min(count, n - 1), count, cosine)
+    return _of_shares((np.arange(n) + 0.5) / n, min(count, n - 1), count)
 
 
-def _of_shares(share: np.ndarray, most: int, count: int, cosine: bool) -> np.ndarray:
+def _of_shares(share: np.ndarray, most: int, count: int) -> np.ndarray:
     """Return ``most`` functions of mid-ranks as shares of the record, and rows of 0 up to ``count``."""
     from scipy.special import ndtri
 
-    n, found, used, score = len(share), np.zeros((count, len(share))), 0, ndtri(share)
+    n, found, used = len(share), np.zeros((count, len(share))), 0
     for j in range(count):
         if used == most:
             break
-        function = (
-            score if j == 0 else np.abs(score) ** POWER if j == 1 and not cosine else np.cos(np.pi * (j + 1) * share)
-        )
-        function = function - function.mean()
+        function = ndtri(share) if j == 0 else np.cos(np.pi * (j + 1) * share)
+        function -= function.mean()
         size = function.std()
         for earlier in found[:j]:
             function -= earlier * (earlier @ function) / n
@@ -69,6 +63,15 @@ def _of_shares(share: np.ndarray, most: int, count: int, cosine: bool) -> np.nda
             found[j] = function / function.std()
             used += 1
     return found
+
+
+def spread_function(score: np.ndarray) -> np.ndarray:
+    """Return a power of the size of a normal score, orthogonal to it, of mean 0 and variance 1; or zeros."""
+    found = np.abs(score) ** POWER
+    found = found - found.mean()
+    found -= score * (score @ found) / max(float(score @ score), 1e-300)
+    size = float(found.std())
+    return found / size if size > 1e-3 else np.zeros_like(found)
 
 
 def orthonormal(rows: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
-from enmesh.links.functions import orthonormal, rank_functions, whitened
+from enmesh.links.functions import orthonormal, rank_functions, spread_function, whitened
 from enmesh.links.samples import Samples
 
 SHARE = 0.25  # of the samples that a basis may have functions, so that residuals are left (a convention)
@@ -121,13 +121,13 @@ class Known:
         if samples.states[self.target]:  # states are their own responses
             made = samples.functions[:, self.target][:, self.rows]
         else:
-            made = rank_functions(self._residual, cosine=True)
+            made = rank_functions(self._residual)
             place = self._widened(made[1])
             scaled = self._scaled(made[0], samples.volatility_basis(self.rows))
-            made = made if scaled is None else rank_functions(scaled, cosine=True)
-            told = [samples.take(functions, self.variables, self.rows) for functions in samples.functions[:2]]
+            made = made if scaled is None else rank_functions(scaled)
+            told = [samples.take(one, self.variables, self.rows) for one in (samples.functions[0], samples.spread)]
             even = self._scaled(made[0], orthonormal(np.concatenate([np.ones((1, self.n)), *told])))
-            spread = rank_functions(made[0] if even is None else even, 2)[1:]
+            spread = spread_function(made[0] if even is None else rank_functions(even, 1)[0])[None]
         made = made[np.abs(made).max(axis=1) > 0]
         self.basis = self._all[: self._ends[place]]
         if scaled is not None:  # what the volatility says of the spread beyond that is known too

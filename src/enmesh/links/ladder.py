@@ -2,11 +2,11 @@
 
 1. **Known.** The target is regressed on its own past and on the other sources (`known`). Functions of the residual are
    the responses: location, spread, shape.
-2. **Features** of a lagged variable of the source: its value, its square, functions of its rank, and its products with
-   known variables.
+2. **Features** of a lagged variable of the source: its value, its square, functions of its rank, its products with
+   known variables, and a power of the size of its normal score (spread).
 3. **Rungs.** A rung is one multivariate regression of responses on features, with Wilks' lambda and Rao's F. There are
-   four for each lag: linear (its value; location), quadratic (square and products too; location), spread (second
-   response), and full (all features and responses). A fifth is linear in all lags of the source together.
+   four for each lag: linear (its value; location), quadratic (square and products too; location), spread (normal
+   score and its power; the response of the spread), and full (functions and products; all other responses). A fifth is linear in all lags of the source together.
 4. **One p-value.** The Cauchy combination test (Liu and Xie 2020) combines the p-values of all rungs and lags. It is
    valid for dependent tests. The linear rung has most weight if the linear model of the target is the best one.
 5. **Chance.** If that p-value is at most `LOOK`, the source is shifted in a circle `SHIFTS` times. The statistic is
@@ -135,8 +135,8 @@ def one_by_one(known: Known, candidates: Sequence[Lagged]) -> np.ndarray:
 
 def feature_sets(size: int, q: int) -> tuple[tuple[list[int], slice], ...]:
     """Return which of ``size`` features (see `_features`) and of ``q`` responses, then the spread, each rung has."""
-    line, curve = [size - 2], [size - 2, size - 1, *range(FUNCTIONS, size - 2)]
-    return (line, slice(0, 1)), (curve, slice(0, 1)), ([0, 1], slice(q, None)), ([*range(size - 2)], slice(0, q))
+    line, curve = [size - 3], [size - 3, size - 2, *range(FUNCTIONS, size - 3)]
+    return (line, slice(0, 1)), (curve, slice(0, 1)), ([0, size - 1], slice(q, None)), ([*range(size - 3)], slice(0, q))
 
 
 def local_values(known: Known, sources: Sequence[Lagged], found: Tested, joint: bool) -> np.ndarray:
@@ -160,16 +160,16 @@ def local_values(known: Known, sources: Sequence[Lagged], found: Tested, joint: 
 
 
 def _features(known: Known, candidates: Sequence[Lagged], turns: Turns | None) -> np.ndarray:
-    """Return functions, products with what is known, values and squares, ``(shifts or 1, candidates, features, n)``."""
+    """Return functions, products with known variables, value, square, spread ``(shifts or 1, candidates, :, n)``."""
     samples, rows, n = known.samples, known.rows, known.n
-    values = [*samples.functions, samples.scale(known.ranked)]
+    values = [*samples.functions, samples.scale(known.ranked), samples.spread]
     whole = np.stack([samples.take(one, candidates, rows) for one in values], axis=1)
     moved = shifted(whole.astype(SINGLE), turns) if turns else whole[None]
-    size = FUNCTIONS + len(known.partners) + 2
+    size = FUNCTIONS + len(known.partners) + 3
     made = np.empty((len(moved), len(candidates), size, n), moved.dtype)
-    made[:, :, :FUNCTIONS], made[:, :, -2] = moved[:, :, :-1], moved[:, :, -1]
-    made[:, :, FUNCTIONS:-2] = made[:, :, -2:-1] * known.partners.astype(made.dtype)
-    made[:, :, -1] = made[:, :, -2] ** 2
+    made[:, :, :FUNCTIONS], made[:, :, -3], made[:, :, -1] = moved[:, :, :-2], moved[:, :, -2], moved[:, :, -1]
+    made[:, :, FUNCTIONS:-3] = made[:, :, -3:-2] * known.partners.astype(made.dtype)
+    made[:, :, -2] = made[:, :, -3] ** 2
     return made
 
 
@@ -396,7 +396,7 @@ def by_line(known: Known, sources: Sequence[int]) -> tuple[list[float], list[flo
     response = known.responses[:1]
     both = np.concatenate([known.basis, response]).astype(SINGLE).T
     for row, lag in enumerate(lags):
-        x = samples.at_lag(samples.rough[0 if known.ranked else 4], lag, known.rows)
+        x = samples.at_lag(samples.rough[0 if known.ranked else 5], lag, known.rows)
         told = (x @ both).astype(float) ** 2
         left = np.einsum("ij,ij->i", x, x) - told[:, :-1].sum(axis=1)
         share = told[:, -1] / np.where(left > ROUNDED * known.n, left, np.inf)

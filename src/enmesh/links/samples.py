@@ -14,7 +14,7 @@ import numpy as np
 from enmesh.data.series import Series
 from enmesh.embedding.lagged import Lagged
 from enmesh.errors import InputError
-from enmesh.links.functions import FUNCTIONS, orthonormal, rank_functions
+from enmesh.links.functions import FUNCTIONS, orthonormal, rank_functions, spread_function
 
 STATES = 10  # different values up to which a target is taken for states
 SLOW = 3  # slow cosines of time
@@ -45,12 +45,13 @@ class Samples:
         self._starts = np.concatenate([[0], np.cumsum(lengths)])
         self.steps, self.time = place, (place + 0.5) / np.repeat(lengths, lengths)
         self.functions = np.zeros((FUNCTIONS, self.nodes, self.length))
-        self.plain = np.zeros((self.nodes, self.length))
+        self.plain, self.spread = np.zeros((2, self.nodes, self.length))
         self.states, self.labels = np.zeros(self.nodes, bool), np.zeros(self.nodes, bool)
         for i, column in enumerate(values.T):
             there = slice(None) if self.present is None else self.present[i]
             seen = column[there]
             self.functions[:, i, there] = rank_functions(seen)
+            self.spread[i, there] = spread_function(self.functions[0, i, there])
             spread = max(float(seen.std()), 1e-300)
             self.plain[i, there] = (seen - seen.mean()) / spread
             self.states[i] = len(np.unique(seen)) <= STATES
@@ -103,8 +104,8 @@ class Samples:
 
     @cached_property
     def rough(self) -> np.ndarray:
-        """Functions and values of all nodes in single precision ``(5, node, time)``, to preselect lagged variables."""
-        return np.concatenate([self.functions, self.plain[None]]).astype(np.float32)
+        """Functions, spread and values of all nodes ``(6, node, time)`` in single precision, to preselect variables."""
+        return np.concatenate([self.functions, self.spread[None], self.plain[None]]).astype(np.float32)
 
     @cached_property
     def slow(self) -> np.ndarray:

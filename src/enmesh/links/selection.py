@@ -151,27 +151,27 @@ def _told(known: Known) -> np.ndarray:
     samples, responses, last = known.samples, known.asked, len(known.responses)
     length, far, q = samples.length, samples.max_lag, len(responses)
     weights = np.concatenate([responses, known.partners * responses[0]]).astype(np.float32)
-    place = 4 if not known.ranked else 0
+    place = 5 if not known.ranked else 0
     if len(known.rows) < length / 2:  # few rows of a long record
-        told = np.empty((4, samples.nodes, far, q), np.float32)
+        told = np.empty((5, samples.nodes, far, q), np.float32)
         line = np.empty((samples.nodes, far, len(weights)), np.float32)
         for lag in range(1, far + 1):
             some = samples.rough[:, :, known.rows - lag]
-            told[:, :, lag - 1], line[:, lag - 1] = some[:4] @ weights[:q].T, some[place] @ weights.T
+            told[:, :, lag - 1], line[:, lag - 1] = some[:5] @ weights[:q].T, some[place] @ weights.T
     else:
         earlier = np.zeros((far, len(weights), length), np.float32)  # what a node at each lag is multiplied by
         for row, by in enumerate(weights):
             for lag in range(1, far + 1):
                 earlier[lag - 1, row, known.rows - lag] = by
         of_responses = earlier[:, :q].reshape(-1, length).T
-        told = (samples.rough[:4].reshape(-1, length) @ of_responses).reshape(4, -1, far, q)
+        told = (samples.rough[:5].reshape(-1, length) @ of_responses).reshape(5, -1, far, q)
         line = (samples.rough[place] @ earlier.reshape(-1, length).T).reshape(samples.nodes, far, -1)
     told, line = told**2, line**2
     scores = np.zeros((4, far, samples.nodes), np.float32)
     scores[0] = line[:, :, 0].T
     scores[1] = (line[:, :, 0] + told[1][:, :, 0] + line[:, :, q:].sum(2)).T
-    scores[2] = (told[0] + told[1])[:, :, last].T if q > last else 0
-    scores[3] = told[..., :last].sum((0, 3)).T
+    scores[2] = (told[0] + told[4])[:, :, last].T if q > last else 0
+    scores[3] = told[:4, ..., :last].sum((0, 3)).T
     return scores
 
 
