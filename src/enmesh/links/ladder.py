@@ -5,8 +5,9 @@
 2. **Features** of a lagged variable of the source: its value, its square, functions of its rank, its products with
    known variables, and a power of the size of its normal score (spread).
 3. **Rungs.** A rung is one multivariate regression of responses on features, with Wilks' lambda and Rao's F. There are
-   four for each lag: linear (its value; location), quadratic (square and products too; location), spread (normal
-   score and its power; the response of the spread), and full (functions and products; all other responses). A fifth is linear in all lags of the source together.
+   four for each lag: linear (its value; location), quadratic (square and products too; location), spread (normal score
+   and its power; spread), and full (functions and products; location and shapes). A fifth is linear in all lags of the
+   source together.
 4. **One p-value.** The Cauchy combination test (Liu and Xie 2020) combines the p-values of all rungs and lags. It is
    valid for dependent tests. The linear rung has most weight if the linear model of the target is the best one.
 5. **Chance.** If that p-value is at most `LOOK`, the source is shifted in a circle `SHIFTS` times. The statistic is
