@@ -14,9 +14,9 @@ FUNCTIONS = 4
 POWER = 1.5
 """Power of the size of the normal score. The square says most of the spread of normal values, and has heavy tails.
 (Links to variances, 6 nodes, N = 1,000, kinds.py from 320: F1 .91 with 1.5 and .90 with 2; with a cosine .85.)"""
-# Share of a function's size that is left by those before it, below which it adds nothing: what is left then stands on a
-# few rare values. At least .9 is left of continuous values, .3 to .7 of counts. (Single tests of counts, N = 200: .8 has
-# 1.0 % of p-values up to .01; .2 has 1.2 %.)
+# Share of a function's size that is left by those before it, below which it adds nothing: what is left then stands on
+# few rare values. At least .9 is left of continuous values, .3 to .7 of counts. (Single tests of counts, N = 200: .8
+# has 1.0 % of p-values up to .01; .2 has 1.2 %.)
 DEPENDENT = 0.8
 REPEATED = 1e-5  # the same for a row of unit length among rows of a basis
 RIDGE = 1e-9
