@@ -35,7 +35,8 @@ def wilks_p(
 
     ``ratio`` is -ln(lambda) of ``features`` and ``q`` responses with ``rest`` degrees of freedom. It is divided by
     ``wider``: how many times larger than expected it is over ``shifts`` independent circular shifts. The uncertainty
-    of that mean lowers the denominator degrees of freedom. Only a ``share`` of the numerator's may count.
+    of that mean lowers the denominator degrees of freedom. Only a ``share`` of the numerator's may count. Both are
+    divided by ``tails`` (see the function of that name).
     """
     from scipy.special import fdtrc
 

@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
-from enmesh.links.functions import orthonormal, rank_functions, spread_function, whitened
+from enmesh.links.functions import SLIGHT, orthonormal, rank_functions, spread_function, whitened
 from enmesh.links.samples import Samples
 
 SHARE = 0.25  # of the samples that a basis may have functions, so that residuals are left (a convention)
@@ -113,7 +113,7 @@ class Known:
 
     @property
     def asked(self) -> np.ndarray:
-        """The responses, and that of the spread alone."""
+        """The responses, followed by that of the spread alone."""
         return np.concatenate([self.responses, self.spread])
 
     def _respond(self) -> None:
@@ -143,7 +143,7 @@ class Known:
         for rows in (self.basis, self._responses[:1]):
             spread = spread - (spread @ rows.T) @ rows
         size = float(np.sqrt((spread**2).sum()))
-        return spread / size if size > 1e-3 * self.n**0.5 else spread[:0]
+        return spread / size if size > SLIGHT * self.n**0.5 else spread[:0]
 
     def _strongest(self) -> list[Lagged]:
         """Return the last own value, and the sources that are most correlated with the target at their nearest lags."""

@@ -114,8 +114,7 @@ def compare(
     whole("n_permutations", n_permutations, 19)
     words = [] if labels is None else names_in("labels", labels)
     refuse_if(len(words) not in (0, 2), f"{len(words)} labels for two sides; give two, as ('before', 'after')")
-    paired = switch("paired", paired)
-    sides, subjects = _sides(first, second, paired)
+    sides, subjects = _sides(first, second, paired := switch("paired", paired))
     both = units.pooled(together := [units.pooled(side) for side in sides])
     score = restore(infer(both, seed=seed, n_jobs=n_jobs, **options).options["score"])
     alike = {name: value for name, value in options.items() if name not in OF_SCORE}

@@ -109,14 +109,9 @@ def interval(
     whole("seed", seed)
     ends = link(series, source, target, given)
     if network is not None:
-        known = hasattr(network, "candidates")
-        refuse_if(not known, f"network={network!r} is no network; give what infer returned, or leave it out")
         told = "network= brings its own test and lags"
         refuse_if(estimator is not None or embedding is not None, f"{told}; leave out estimator and embedding")
-        told = f"the network has the nodes {', '.join(network.names)}, the series {', '.join(series.names)}"
-        refuse_if(sorted(network.names) != sorted(series.names), f"{told}; give the recording of the network")
-        others = [node for node in map(series.index, network.parents[target]) if node not in ends[0]]
-        ends, score = (ends[0], ends[1], ends[2] or others), restore(network.options["score"])
+        ends, score = _asked_as(network, series, ends)
         if isinstance(score, LinkTest):
             return _as_inferred(score.bind(series), ends, level)
         estimator, embedding = score.estimator, score.embedding
@@ -134,6 +129,17 @@ def interval(
     x, _, z = transfers.variables(*ends)
     power = 1.0 if measure.discrete else max(2 / (len(x) + len(z) + 1), SLOWEST)
     return _subsampled(value, found, power, level)
+
+
+def _asked_as(network: Any, series: Series, ends: Ends) -> tuple[Ends, Any]:
+    """Return a question with the other sources of the target in a network as the condition, and the network's score."""
+    known = hasattr(network, "candidates")
+    refuse_if(not known, f"network={network!r} is no network; give what infer returned, or leave it out")
+    told = f"the network has the nodes {', '.join(network.names)}, the series {', '.join(series.names)}"
+    refuse_if(sorted(network.names) != sorted(series.names), f"{told}; give the recording of the network")
+    sources, target, given = ends
+    others = [node for node in map(series.index, network.parents[series.names[target]]) if node not in sources]
+    return (sources, target, given or others), restore(network.options["score"])
 
 
 def _as_inferred(scorer: Any, ends: Ends, level: float) -> Interval:
