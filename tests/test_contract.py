@@ -431,7 +431,10 @@ CONTRACT = {
             lambda w: em.power(w.series, level=0.01, links=[("a", "b")]),
             lambda p: fields("smallest", "plot")(p) and p.samples_needed(0.02) > 0,
         ),
-        "plan": (lambda w: em.plan(nodes=10, te=0.02), lambda p: p.samples_needed(0.02) > 0 and callable(p.plot)),
+        "plan": (
+            lambda w: em.plan(nodes=10, te=0.02),
+            lambda p: p.samples_needed(0.02) > 0 and abs(p.smallest - 0.02) < 1e-4 and callable(p.plot),
+        ),
         "parts": (
             lambda w: em.parts(w.series, ["a", "c"], "b", network=w.net, n_surrogates=19),
             fields("unique", "redundant", "synergistic"),

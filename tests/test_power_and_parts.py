@@ -69,6 +69,9 @@ def test_samples_needed_and_smallest_are_inverse():
     needed = found.samples_needed()
     assert found.of(0.02, needed) >= 0.8 > found.of(0.02, needed - 2)
     assert em.plan(samples=needed).smallest == pytest.approx(0.02, rel=0.01)
+    long = em.plan(samples=needed, te=0.02)
+    assert (found.smallest, found.used_samples, found.of(0.01)) == (long.smallest, long.used_samples, long.of(0.01))
+    assert found.table.smallest.tolist() == [found.smallest]
 
 
 def test_power_of_a_recording_and_of_a_network():
@@ -125,7 +128,6 @@ def test_power_from_a_pilot():
         (lambda: em.plan(), "give te="),
         (lambda: em.plan(te=-1), "te=-1 is not possible"),
         (lambda: em.plan(te=0.1, level=2), "level=2 is not possible"),
-        (lambda: em.plan(te=0.02).smallest, "no number of samples is known"),
         (lambda: em.power(em.simulate.var("a>b", n=50), samples=[10]), "go with a model"),
         (lambda: em.power(em.simulate.var("a>b", n=50), links=[("a", "q")]), "there is no node 'q'"),
     ],

@@ -117,8 +117,7 @@ def power(words: a.Given) -> None:
     if out is not None:
         found.plot(out)
     if words["json"]:
-        about = {name: getattr(found, name) for name in ("samples", "level", "share", "te")}
-        about["smallest"] = found.smallest if found.samples is not None else None
+        about = {name: getattr(found, name) for name in ("samples", "level", "share", "te", "smallest")}
         about["samples_needed"] = found.samples_needed() if found.te is not None else None
         show.as_json({**about, "max_lag": found.lags, "sentence": found.sentence, "file": out})
         return

@@ -9,7 +9,7 @@ link is not linear, recordings are simulated from a fitted model and tested.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -194,7 +194,8 @@ class Power(Drawn):
     Attributes
     ----------
     samples, span
-        Number of samples of the recording (None before there is one), and how many of them lie before the first test.
+        Number of samples of the recording (None before there is one: then `samples_needed` are taken), and how many of
+        them lie before the first test.
     level, share
         Error level of a link, and the probability with which a link is to be found.
     lags
@@ -218,15 +219,17 @@ class Power(Drawn):
     trials: int = 1
 
     @property
-    def used_samples(self) -> int | None:
+    def used_samples(self) -> int:
         """Number of embedded samples."""
-        return None if self.samples is None else max(0, self.samples - self.trials * self.span)
+        samples = self.samples_needed() if self.samples is None else self.samples
+        return max(0, samples - self.trials * self.span)
 
     @cached_property
     def smallest(self) -> float:
-        """Transfer entropy (nats) from which on every link that was asked for is found with probability ``share``."""
-        if self.used_samples is None:
-            raise InputError("no number of samples is known; pass samples=, or ask samples_needed(te)")
+        """Transfer entropy (nats) from which on every link that was asked for is found with probability ``share``.
+
+        A plan without ``samples`` has as many as its ``te`` needs, so that this is about ``te``.
+        """
         return self._hardest.smallest(self.share, self.used_samples)
 
     @property
@@ -234,8 +237,7 @@ class Power(Drawn):
         """A row per link: source, target, degrees of freedom, smallest transfer entropy that is found (nats)."""
         import pandas as pd
 
-        n = self.used_samples
-        known = {test: math.nan if n is None else test.smallest(self.share, n) for test in {*self.links.values()}}
+        known = {test: test.smallest(self.share, self.used_samples) for test in {*self.links.values()}}
         rows = [(*ends, test.dof, known[test]) for ends, test in self.links.items()]
         return pd.DataFrame(rows, columns=["source", "target", "dof", "smallest"])
 
@@ -250,9 +252,9 @@ class Power(Drawn):
 
     def of(self, te: float, samples: int | None = None) -> float:
         """Return the probability that a link of ``te`` nats is found, in this recording or in one of ``samples``."""
-        samples = self.samples if samples is None else whole("samples", samples, 1)
-        refuse_if(samples is None, "no number of samples is known; pass samples=")
-        return self._hardest.power(_positive("te", te), max(0, int(samples or 0) - self.trials * self.span))
+        if samples is not None:
+            return replace(self, samples=whole("samples", samples, 1)).of(te)
+        return self._hardest.power(_positive("te", te), self.used_samples)
 
     def samples_needed(self, te: float | None = None) -> int:
         """Return the number of samples with which a link of ``te`` nats is found with probability ``share``."""
@@ -375,7 +377,8 @@ def plan(
     Parameters
     ----------
     nodes, te, samples
-        Number of nodes, transfer entropy of a link in nats, number of samples: what is known of them.
+        Number of nodes, transfer entropy of a link in nats, number of samples: what is known of them. Without
+        ``samples`` the recording is as long as ``te`` needs.
     level, share
         Error level of a link, by default that of `infer` (0.01, lower in networks of more than 10 nodes), and the
         probability with which a link is to be found.
