@@ -96,7 +96,6 @@ BAD = {
     "infer data.csv --estimator gaussian --max-parents -1": "--max-parents -1 is not possible",
     "infer data.csv --estimator gaussian --jobs 0": "--jobs 0 is not possible",
     "infer data.csv --estimator gaussian --search independent --acyclic": "leave out --acyclic",
-    "infer data.csv --level 0.05 --fdr 0.05": "both given; give one of them",
     "infer data.csv --level 5": "--level 5 is not possible",
     "infer data.csv --surrogates 99": "--surrogates has no effect on the default test",
     "infer data.csv --alpha 0.05": "write --level 0.05",

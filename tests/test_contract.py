@@ -348,8 +348,8 @@ CONTRACT = {
         ),
         "by names": (lambda w: em.infer(w.series, score="tea", search="exact", estimator="gaussian"), parents_of_chain),
         "max_lag": (lambda w: em.infer(w.series, max_lag=5).edges, columns("lag", "lags")),
-        "level, acyclic, context": (
-            lambda w: em.infer(w.series, level=0.05, acyclic=True, context=["a"]),
+        "level, acyclic, context, fdr": (
+            lambda w: em.infer(w.series, level=0.05, acyclic=True, context=["a"], fdr=0.05),
             is_a(em.Network),
         ),
         "fdr": (lambda w: em.infer(w.series, fdr=0.05), parents_of_chain),

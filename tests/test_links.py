@@ -315,6 +315,18 @@ def test_false_discovery_rate_keeps_by_q(chain):
     assert set(net) >= {("a", "b"), ("b", "c")}
 
 
+def test_a_level_beside_a_false_discovery_rate_limits_it():
+    series = em.simulate.var("a>b, c>d", n=300, coupling=0.2, seed=52)
+    loose = em.infer(series, fdr=0.3)
+    assert em.infer(series, fdr=0.3, level=0.3).edges.equals(loose.edges)
+    strict = em.infer(series, fdr=0.3, level=1e-4)
+    assert {*strict} < {*loose}
+    assert (strict.edges.p_value <= 1e-4).all()
+    assert strict.choices[1][2] == "as given; a false discovery rate of 0.3 among 12 pairs allows more"
+    narrow = em.infer(series, fdr=1e-6, level=0.3)
+    assert {*narrow} == {*em.infer(series, fdr=1e-6)} < {*strict}
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -246,7 +246,7 @@ SCORE = "Score of a node and its parents; by default tea if its null distributio
 LEVEL = group("Test", level=(float, "X", "Error rate of a link; 0.01, lower in large networks (about one false link)."))
 DEFAULT_TEST = group(
     "Test",
-    fdr=(float, "X", "False discovery rate, such as 0.05, instead of --level."),
+    fdr=(float, "X", "False discovery rate, such as 0.05; with --level, links must pass both."),
     context=(WORDS, "A,B,..", "Nodes that every test is conditioned on and that nothing drives."),
 )
 

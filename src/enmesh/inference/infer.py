@@ -70,7 +70,8 @@ def infer(
         A `Series`, or what `Series` takes: a table, an array, a path. `Events` have times for lags.
     level, fdr
         Error rate of a link: 0.01, lower in large networks (about one false link in all). ``fdr``
-        keeps links by a false discovery rate instead.
+        keeps links by a false discovery rate instead. With both, a link must pass both; a level of
+        at least ``fdr`` then changes nothing.
     max_lag, max_parents
         Largest lag: 5, or more if a linear scan finds a longer one. Largest number of parents.
     context

@@ -116,17 +116,22 @@ class Planner(Scores):
     def _discovered(
         self, score: LinkTest, found: tuple[Drivers, ...], fdr: float
     ) -> tuple[LinkTest, tuple[Drivers, ...]]:
-        """Select again at the level that a false discovery rate allows (Benjamini and Hochberg 1995)."""
+        """Select again at the level that a false discovery rate allows (Benjamini and Hochberg 1995).
+
+        A level that is given as well is the largest that a link may have.
+        """
+        most = 1.0 if self.wanted.level is None else self.wanted.level
         for _ in range(3):
             p = np.sort(_p_values(found))
             q = q_values(p, self._pairs)
             passed = p[q <= fdr]
-            level = float(max(passed.max(initial=0.0), fdr / self._pairs))
+            level = min(most, float(max(passed.max(initial=0.0), fdr / self._pairs)))
             if abs(level - score.level) <= 1e-12:
                 break
             score = replace(score, level=level)
             found = self._drivers(score)
-        self.choices.add("level", f"{score.level:.3g}", f"a false discovery rate of {fdr:g} among {self._pairs} pairs")
+        why = f"a false discovery rate of {fdr:g} among {self._pairs} pairs"
+        self.choices.add("level", f"{score.level:.3g}", f"as given; {why} allows more" if score.level == most else why)
         return score, found
 
     def _with_pasts(self, score: Score) -> Plan:

@@ -62,8 +62,6 @@ class Request:
         for name in ("estimator", "surrogate", "alpha", "n_surrogates", "embedding"):
             if isinstance(self.score, Score) and getattr(self, name) is not None:
                 raise InputError(f"a score has its {name} already; give {name}= or a score, or the score by its name")
-        if self.fdr is not None and self.level is not None:
-            raise InputError("level and fdr are both given; give one of them")
         if self.by_link_test:
             for name in ("surrogate", "n_surrogates"):
                 if getattr(self, name) is not None:
@@ -118,7 +116,9 @@ class Scores:
         others, context = series.n_nodes - 1, set(wanted.context)
         pairs = (len(possible.get(name, range(others))) for name in series.names if name not in context)
         self._pairs = max(1, sum(pairs))
-        self.level = min(LEVEL, 1 / self._pairs) if wanted.level is None else wanted.level
+        usual = min(LEVEL, 1 / self._pairs)
+        # With fdr, a level only limits the one that follows.
+        self.level = usual if wanted.level is None else wanted.level if wanted.fdr is None else min(usual, wanted.level)
         self.alpha = round(1 - self.level, 12) if wanted.alpha is None else wanted.alpha
 
     def one(self) -> Score:
