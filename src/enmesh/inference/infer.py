@@ -78,6 +78,7 @@ def infer(
         Nodes that every test is conditioned on and that nothing drives, such as a temperature.
     acyclic, within_sample
         Exclude feedback, as the paper does. Add edges of lag 0 where the data show their direction.
+        With both, no edge of lag 0 closes a cycle with the others.
     required, forbidden, candidates
         Edges ``(source, target)`` that must be there, or must not. ``candidates`` has the only
         sources that a target may have: ``{target: sources}``.
@@ -136,7 +137,7 @@ def infer(
     )
     wanted = Request(**{name: given.pop(name) for name in WANTED}, seed=seed, events=isinstance(series, Events))
     wanted = wanted.at_level()
-    within = check_within(given.pop("within_sample"), wanted, acyclic)
+    within = check_within(given.pop("within_sample"), wanted)
     run = Run(series, context=wanted.context, **given)
     if isinstance(series, Events):
         from enmesh.events.infer import infer_events
@@ -149,16 +150,11 @@ def infer(
         return with_within(run.network(run.plan(wanted)), run.series, run.problem if within else None)
 
 
-def check_within(within_sample: bool, wanted: Request, acyclic: bool) -> bool:
+def check_within(within_sample: bool, wanted: Request) -> bool:
     """Return whether edges within one sample are asked for; refuse where they cannot be."""
     within_sample = switch("within_sample", within_sample)
     if within_sample and not wanted.by_link_test:
         raise InputError("within_sample belongs to the default test; leave score, estimator and embedding out")
-    if within_sample and acyclic:
-        raise InputError(
-            "within_sample=True and acyclic=True cannot be combined: edges within one sample are found with "
-            "feedback over time allowed; leave one of them out"
-        )
     return within_sample
 
 

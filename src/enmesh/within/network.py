@@ -117,6 +117,8 @@ def _with_edges(network: Network, asked: Asked, pairs: Sequence[Pair], problem: 
     forbidden = {(j, i) for i, some in enumerate(possible) for j in range(len(names)) if j not in some}
     forbidden |= {(b, a) for a, b in problem.required if (b, a) not in problem.required}
     edges, best, proven = oriented(asked.samples, asked.lagged, asked.clocks, pairs, frozenset(forbidden))
+    if problem.acyclic:
+        edges = _without_cycles(edges, asked.parents)
     sure = {(e.first, e.second) if e.mark == "-->" else (e.second, e.first): e for e in edges if e.mark != "---"}
     tests = _retested(network, asked, best, sure, problem)
     marks = []
@@ -126,6 +128,22 @@ def _with_edges(network: Network, asked: Asked, pairs: Sequence[Pair], problem: 
         marks.append((a, b, *(_mark(network, a, b) if fed_back else (mark, reason)), p))
     candidates = _merged(network, asked, tests, sure)
     return _rebuilt(network, candidates, tuple(marks), f"{len(sure)} of {len(edges)} edges oriented", proven)
+
+
+def _without_cycles(edges: Sequence[Oriented], parents: Sequence[Sequence[int]]) -> list[Oriented]:
+    """Return the edges, strongest first, without arrows that would close a cycle with lagged or stronger links."""
+    import networkx as nx
+
+    graph, kept = nx.DiGraph((j, i) for i, sources in enumerate(parents) for j in sources), list[Oriented]()
+    graph.add_nodes_from(range(len(parents)))
+    for one in sorted(edges, key=lambda one: -one.value):
+        source, target = (one.first, one.second) if one.mark == "-->" else (one.second, one.first)
+        if one.mark != "---" and nx.has_path(graph, target, source):
+            one = one._replace(mark="---", reason=f"acyclic=True excludes the arrow: a cycle ({one.reason})")
+        elif one.mark != "---":
+            graph.add_edge(source, target)
+        kept.append(one)
+    return kept
 
 
 def _retested(
