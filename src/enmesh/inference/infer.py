@@ -70,15 +70,13 @@ def infer(
         A `Series`, or what `Series` takes: a table, an array, a path. `Events` have times for lags.
     level, fdr
         Error rate of a link: 0.01, lower in large networks (about one false link in all). ``fdr``
-        keeps links by a false discovery rate instead. With both, a link must pass both; a level of
-        at least ``fdr`` then changes nothing.
+        keeps links by a false discovery rate instead; given both, a link must pass both.
     max_lag, max_parents
         Largest lag: 5, or more if a linear scan finds a longer one. Largest number of parents.
     context
         Nodes that every test is conditioned on and that nothing drives, such as a temperature.
     acyclic, within_sample
-        Exclude feedback, as the paper does. Add edges of lag 0 where the data show their direction.
-        With both, no edge of lag 0 closes a cycle with the others.
+        Exclude cycles, as the paper does. Add edges of lag 0 where the data show their direction.
     required, forbidden, candidates
         Edges ``(source, target)`` that must be there, or must not. ``candidates`` has the only
         sources that a target may have: ``{target: sources}``.
