@@ -1,7 +1,7 @@
 """Fit: for each node its distribution given its parents at their lags and its own past.
 
-The own past is chosen by the Bayesian information criterion, for each basis by itself; among bases the first is taken
-that no later one beats, out of sample: by more than a standard error of the difference of squared leave-one-out errors.
+The own past is chosen by the Bayesian information criterion, for each basis by itself. Of the bases the one with the
+smallest squared leave-one-out errors is taken; a straight line stays unless they are smaller by a standard error.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from enmesh.options import one_of, whole
 
 MOST_STATES = 10  # different whole numbers up to which an integer node is states, and not a measurement
 LONGEST_OWN, LONGEST_TABLE = 12, 3  # own past among which is chosen: of measurements, of states
-SURE = 1.0  # standard errors by which a richer basis must predict better
+SURE = 1.0  # standard errors by which a curve must predict better than a line
 QUANTILES = 200
 CLASSES, RANKS, LEAST, RARE = 16, 4, 50, 1e-3  # of means and of residuals; samples in a class; p-value
 MOST_CELLS = 2**20
@@ -185,18 +185,18 @@ def _fit_curve(
         if found is None:
             continue
         loss = found[2].left_out ** 2
-        if best is None or _predicts_better(errors, loss):
+        if best is None or _predicts_better(errors, loss, SURE if best[1].kind == "linear" else 0.0):
             best, errors = found, loss
     if best is None:
         raise InputError(f"too few samples to fit {data.names[target]} by the {basis} basis; use a simpler one")
     return _with_spread(data, target, rows, *best)
 
 
-def _predicts_better(before: np.ndarray, after: np.ndarray) -> bool:
-    """Say whether squared errors fall by more than `SURE` standard errors of the difference."""
+def _predicts_better(before: np.ndarray, after: np.ndarray, sure: float) -> bool:
+    """Say whether squared errors fall by more than so many standard errors of the difference."""
     gain = before - after
     error = np.sqrt(long_run_variance(gain, np.array([0, len(gain)])) / len(gain))
-    return bool(gain.mean() > SURE * error)
+    return bool(gain.mean() > sure * error)
 
 
 def _best_own_past(
