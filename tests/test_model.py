@@ -10,6 +10,7 @@ from scipy.special import ndtr, ndtri
 
 import enmesh as em
 from enmesh.model import Model, fit
+from enmesh.model.bases import KINDS
 from enmesh.model.effects import _limits, _weights, _window
 from enmesh.model.fit import RICHER
 
@@ -86,6 +87,20 @@ def test_limits_come_near_the_truth(linear):
 def test_curves_are_chosen_where_they_predict_better(maps):
     assert "linear" not in set(maps.summary.basis)
     assert (maps.summary.r2 > 0.9).all()
+
+
+def test_of_curves_the_best_is_taken_and_a_line_stays_unless_one_is_surely_better():
+    def fits(step, seed):
+        rng, x = np.random.default_rng(seed), [0.1]
+        for noise in 0.3 * rng.standard_normal(800):
+            x.append(step(x[-1]) + noise)
+        series = em.Series(np.array(x)[:, None], names=["a"])
+        r2 = {kind: fit(series, {}, own_past=1, basis=kind).nodes[0].r2 for kind in KINDS}
+        return fit(series, {}, own_past=1).nodes[0].basis.kind, max(r2, key=r2.get)
+
+    bounded = [fits(lambda z: 1.2 - 0.6 * z**2 / (1 + 0.1 * z**2), seed) for seed in (2, 4, 5)]
+    assert bounded == [("spline", "spline"), ("quadratic", "quadratic"), ("cubic", "cubic")]
+    assert fits(lambda z: 0.6 * z - 0.05 * z**2, 1) == ("linear", "quadratic")
 
 
 def test_a_simulation_has_the_distribution_of_the_data(maps):
