@@ -30,13 +30,14 @@ def device(request):
 def shell(capsys):
     """Run a command line in this process; return its exit code, stdout and stderr.
 
-    The pictures of a network's results take longer than the rest: they are left empty where no test looks at them.
+    The pictures and the page of a network take longer than the rest: they are left empty where no test looks at them.
     """
 
-    def call(line, pictures=False):
+    def call(line, pages=False):
         with pytest.MonkeyPatch.context() as patch:
-            if line.startswith("infer") and not pictures:
-                patch.setattr(Network, "plot", lambda network, path: path.touch())
+            if line.startswith("infer") and not pages:
+                for name in ("plot", "report"):
+                    patch.setattr(Network, name, lambda network, path: path.touch())
             code = main(shlex.split(line))
         said = capsys.readouterr()
         return code, said.out, said.err

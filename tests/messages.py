@@ -38,7 +38,8 @@ def in_python(source: str) -> Iterator[str]:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):  # a docstring
             skipped.add(node.value)
         for name in ("annotation", "returns"):
-            skipped |= set(ast.walk(getattr(node, name, None) or ast.Pass()))
+            if part := getattr(node, name, None):
+                skipped |= set(ast.walk(part))
 
     def texts(node: ast.AST) -> Iterator[str]:
         if node in skipped:

@@ -505,7 +505,7 @@ COMMANDS = (
     "score {csv} --graph 'a>b, b>c' --score tea",
     "simulate logistic --graph 'a>b, b>c' -n 100 --seed 0 --out {out}/data.csv",
     "lags {csv} a b --max-lag 6 --out {out}/lags.png",
-    "compare {csv} {csv2} --out {out}/difference",
+    "compare {csv} {csv2} --permutations 19 --out {out}/difference",
     "infer {spikes} --events --out {out}/8",
     "datasets gas-furnace --out {out}/rec.csv",
     "inspect {csv} --json",

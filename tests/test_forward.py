@@ -107,11 +107,11 @@ def test_trials_and_missing_values():
         assert past_of(em.NonUniform(max_lag=4, estimator=em.Gaussian()).bind(series), 1).lags[0] == (3,)
 
 
-def test_a_hundred_nodes_with_lags():
+def test_forty_nodes_with_lags():
     rng = np.random.default_rng(5)
-    nodes, n = 100, 1000
+    nodes, n = 40, 1000
     links = {}
-    while len(links) < 80:
+    while len(links) < 35:
         i, j = map(int, rng.integers(0, nodes, 2))
         if i != j:
             links[i, j] = int(rng.integers(1, 6))
@@ -122,5 +122,5 @@ def test_a_hundred_nodes_with_lags():
             x[t, j] += 0.3 * x[t - lag, i]
     net = em.infer(em.Series(x[100:]), max_lag=5, acyclic=False)
     found = {(int(c.source[1:]), int(c.target[1:])): c.lag for c in net.candidates if c.selected}
-    assert sum(found.get(link) == lag for link, lag in links.items()) >= 78
+    assert sum(found.get(link) == lag for link, lag in links.items()) >= 33
     assert len(found.keys() - links.keys()) <= 3

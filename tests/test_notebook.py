@@ -8,11 +8,6 @@ import pytest
 from enmesh.inference import progress
 from enmesh.inference.progress import Progress
 
-CELLS = """
-import enmesh as em
-series = em.simulate.var("a>b>c", n=300, seed=0)
-"""
-
 
 class Handle:
     def __init__(self, shown):
@@ -67,25 +62,3 @@ def test_the_bar_tells_and_goes(kernel, monkeypatch):
             assert 'value="0.2500"' in kernel.shown[-1]
             assert "1 of 4" in kernel.shown[-1]
     assert kernel.shown[-1] == ""
-
-
-def test_a_real_kernel_shows_progress_network_and_series():
-    import nbclient
-    import nbformat
-
-    code = [CELLS, "em.infer(series, estimator='gaussian', max_lag=2)", "series", "em.infer(series, progress=False)"]
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(text) for text in code])
-    updates = []
-
-    class Client(nbclient.NotebookClient):
-        def process_message(self, msg, cell, cell_index):
-            if msg["msg_type"] == "update_display_data":
-                updates.append((cell_index, msg["content"]["data"]["text/html"]))
-            return super().process_message(msg, cell, cell_index)
-
-    Client(book, timeout=300, kernel_name="python3").execute()
-    assert any("<progress" in html for at, html in updates if at == 1)
-    assert not any(at == 3 for at, _ in updates)
-    results = [out for out in book.cells[1].outputs if out.output_type == "execute_result"]
-    assert "<iframe" in results[0].data["text/html"]
-    assert "<svg" in book.cells[2].outputs[0].data["text/html"]

@@ -27,7 +27,7 @@ def blocks(page, kind):
     return [(not marked, body) for marked, word, body in BLOCK.findall(page.read_text()) if word == kind]
 
 
-LONG = {"gallery", "sureness", "notebooks"}  # the notebooks are run by a kernel too
+LONG = {"gallery", "sureness", "notebooks", "fields"}  # a kernel runs the notebooks, test_fields.py the fields
 
 
 def with_code(kind):

@@ -121,7 +121,7 @@ def test_the_graphs_at_the_floor_are_those_that_contain_the_truth(theorem):
 
 @pytest.fixture
 def corollary(made):
-    return made("corollary1", n=250, seeds=1, n_surrogates=99)
+    return made("corollary1", n=150, seeds=1, n_surrogates=99)
 
 
 def test_the_naive_score_keeps_every_edge_and_the_penalised_ones_do_not(corollary):

@@ -1,5 +1,6 @@
 """What went wrong for new users once, each fault with its number and what is said or done about it now."""
 
+import io
 import json
 import os
 import shlex
@@ -16,6 +17,7 @@ import pytest
 import enmesh as em
 from enmesh.data import sources
 from enmesh.data.files import read, write_series
+from enmesh.inference.store import runs
 from enmesh.simulate import coupled_map
 from tests.marks import rest_slow
 
@@ -253,7 +255,10 @@ def test_fault_20_signals_end_as_control_c_does(tmp_path, finished_tests, name):
     started.send_signal(number)
     out, err = started.communicate(timeout=60)
     assert (started.returncode, out) == (128 + number, "")
-    assert err.splitlines()[-1].startswith("enmesh: stopped; finished work is in six-results/run.db, and the same")
+    told = "enmesh: stopped; finished work is in six-results/run.db, and the same command with --resume goes on"
+    assert err.splitlines()[-1].startswith(told)
+    (entry,) = runs(store)
+    assert (entry["status"], entry["tests"] > 0) == ("interrupted", True)
 
 
 DROPPED = """
@@ -320,7 +325,7 @@ def test_fault_21_hostile_names_are_written_safely(run, tmp_path):
     assert (tmp_path / "hostile.csv").read_text().startswith("\"'=HYPERLINK")
     assert read("hostile.csv").names == tuple(HOSTILE)
     line = "infer hostile.csv --estimator gaussian --dim 1 --out r --format graphml --format dot"
-    code, out, err = run(line, pictures=True)
+    code, out, err = run(line, pages=True)
     assert code == 0, err
     assert em.Network.from_json("r/network.json").names == tuple(HOSTILE)
     odd = ("\x1b", "\x07", "\u200b", "\u202e")
@@ -351,14 +356,12 @@ def test_fault_21_a_name_that_cannot_be_seen_is_refused_before_the_work(run):
     assert r"data.csv: column 1 has no visible name ('\u200b'); rename it" in err
 
 
-def test_fault_21_terminals_without_unicode(tmp_path):
-    DRIVEN.rename(columns={"a": "α"}).to_csv(tmp_path / "data.csv", index=False)
-    command = [sys.executable, "-m", "enmesh", "infer", "data.csv", "--estimator", "gaussian", "--dim", "1"]
-    environment = os.environ | {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
-    done = subprocess.run(command, capture_output=True, cwd=tmp_path, env=environment, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.isascii()
-    assert rb"\u03b1" in done.stdout
+def test_fault_21_terminals_without_unicode(run, monkeypatch):
+    DRIVEN.rename(columns={"a": "α"}).to_csv("data.csv", index=False)
+    printed = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(printed, encoding="ascii"))
+    assert run("infer data.csv --estimator gaussian --dim 1")[0] == 0
+    assert rb"\u03b1 drives b" in printed.getvalue()
 
 
 def test_fault_21_a_network_of_foreign_parents_is_refused():

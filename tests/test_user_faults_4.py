@@ -651,7 +651,8 @@ def damaged(network):
         yield ".".join(map(str, path)), json.dumps(copy)
 
 
-def test_b10_a_network_that_is_loaded_can_be_used(network, tmp_path):
+def test_b10_a_network_that_is_loaded_can_be_used(tmp_path):
+    network = em.infer(SERIES[:100], score=PLAIN)
     tried, loaded = 0, 0
     for place, text in damaged(network):
         tried += 1
@@ -665,7 +666,8 @@ def test_b10_a_network_that_is_loaded_can_be_used(network, tmp_path):
         assert repr(one), place
         assert len(one.edges) == len(network.edges)
         one.to_networkx(), one.to_json()
-        one._repr_html_() if loaded % 2 else one.report(tmp_path / "x.html")  # both hold the whole page
+        if loaded % 4 == 1:  # both hold the whole page
+            one._repr_html_() if loaded % 8 == 1 else one.report(tmp_path / "x.html")
         for ends in one:
             with contextlib.suppress(em.InputError):  # nothing is kept of a link whose evidence is gone
                 one.explain(*ends)

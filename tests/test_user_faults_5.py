@@ -366,7 +366,7 @@ def test_more_repeats_than_an_hour_allows_are_refused_with_an_estimate(monkeypat
     with pytest.raises(em.InputError, match=r"[\d,]+ networks would take about .* hours on this machine; give at most"):
         em.stability(SERIES, n=100, max_lag=1, progress=False)
     monkeypatch.setattr(workers, "refuse_hours", real)
-    assert em.stability(SERIES, n=60, max_lag=1, progress=False).networks == 60
+    assert em.stability(SERIES, n=42, max_lag=1, progress=False).networks == 42
 
 
 def test_arrays_and_words_for_options_of_comparisons_are_refused():

@@ -185,7 +185,7 @@ def _error(both: np.ndarray, left: np.ndarray) -> float:
 
 def _null(test: Any, transfers: "Transfers", ends: Ends) -> dict[str, Any]:
     """Return surrogate values, or quantiles of a chi-square that is scaled to give the p-value of the test."""
-    from scipy.stats import chi2
+    from scipy.special import chdtri, gammaincinv
 
     if test is not None and test.null:
         return {"null": np.array(test.null)}
@@ -194,8 +194,8 @@ def _null(test: Any, transfers: "Transfers", ends: Ends) -> dict[str, Any]:
     asked = transfers.variables([ends[0]], *ends[1:])
     dof, scale = transfers.dof(*asked), 1 / (2 * transfers.effective_samples(*asked))
     if test is not None and 0 < test.p_value < 0.5 and test.te > 0:
-        scale = min(max(test.te / float(chi2.isf(test.p_value, dof)), scale), 20 * scale)
-    return {"null": scale * chi2.ppf((np.arange(QUANTILES) + 0.5) / QUANTILES, dof), "by_formula": True}
+        scale = min(max(test.te / float(chdtri(dof, test.p_value)), scale), 20 * scale)
+    return {"null": scale * 2 * gammaincinv(dof / 2, (np.arange(QUANTILES) + 0.5) / QUANTILES), "by_formula": True}
 
 
 def explain(network: Network, source: str, target: str) -> Explanation:
@@ -263,7 +263,7 @@ def lag_curve(series: Series, blocks: Blocks, ends: Ends, lags: Sequence[int]) -
     Everything is taken as normal scores; squares and products of what is given are held fixed too. One regression for
     each lag by itself: a lag beside the one that acts can show an echo of it.
     """
-    from scipy.stats import chi2
+    from scipy.special import chdtri
 
     source, target, given = ends
     first = np.repeat(np.concatenate([[0], np.cumsum(series.lengths)[:-1]]), series.lengths)
@@ -286,7 +286,7 @@ def lag_curve(series: Series, blocks: Blocks, ends: Ends, lags: Sequence[int]) -
         pair = features[:, [k, k + len(lags)]]
         unexplained = y_left - pair @ np.linalg.lstsq(pair, y_left, rcond=None)[0]
         value[k] = -0.5 * np.log(max(float(unexplained @ unexplained) / float(y_left @ y_left), 1e-12))
-    return value, float(chi2.isf(0.05, 2) / (2 * len(whole)))
+    return value, float(chdtri(2, 0.05) / (2 * len(whole)))
 
 
 def _lags(series: Series, blocks: Sequence[Blocks]) -> tuple[int, ...]:

@@ -38,9 +38,9 @@ def rank_functions(values: np.ndarray, count: int = FUNCTIONS) -> np.ndarray:
         found = np.empty((count, len(values)))
         found[:, order] = _of_order(len(values), count)
         return found
-    from scipy.stats import rankdata
-
-    return _of_shares((rankdata(values) - 0.5) / len(values), min(count, len(np.unique(values)) - 1), count)
+    different, place, often = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(often) - (often - 1) / 2)[place]  # equal values share their mean rank
+    return _of_shares((ranks - 0.5) / len(values), min(count, len(different) - 1), count)
 
 
 @lru_cache(8)

@@ -134,8 +134,6 @@ class Samples:
         The common volatility is the mean square of all nodes: exponentially weighted over the samples before, with its
         square, and at each lag. A single node then cannot seem to drive the variance that all nodes share.
         """
-        from scipy.signal import lfilter
-
         square = (self.plain**2).mean(axis=0)
         columns = [np.ones(self.length), *self.slow]
         for weight in MEMORIES:
@@ -144,7 +142,7 @@ class Samples:
                 part = square[first:last]
                 begin = part[: min(self.max_lag, 20)].mean()  # samples before the first that is predicted
                 before = np.concatenate([[begin / weight], part[:-1]])
-                level[first:last] = lfilter([weight], [1.0, weight - 1.0], before)
+                level[first:last] = _smoothed(before, weight)
             log = _standardised(np.log(level + 1e-3))
             columns += [log, log**2]
         now = _standardised(np.log(square + 1e-3))
@@ -162,6 +160,15 @@ class Samples:
 def thinned(rows: np.ndarray) -> np.ndarray:
     """Return the rows that are predicted: all, or `LONG` evenly spread ones of a longer record."""
     return rows if len(rows) <= LONG else rows[np.linspace(0, len(rows) - 1, LONG).astype(int)]
+
+
+def _smoothed(values: np.ndarray, weight: float) -> list[float]:
+    """Return exponentially weighted means; `scipy.signal`, which has a filter for this, takes long to import."""
+    mean, found = 0.0, []
+    for value in values.tolist():
+        mean = (1.0 - weight) * mean + weight * value
+        found.append(mean)
+    return found
 
 
 def _standardised(column: np.ndarray) -> np.ndarray:
