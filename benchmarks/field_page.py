@@ -255,15 +255,21 @@ def number(value: float) -> str:
 def false_table(summary: Summary, names: list[str]) -> str:
     """False links per 1,000 uncoupled pairs of each answer: mean and median over the kinds, and the worst."""
     rows, values = [], []
-    for one in summary.answers:
-        found = {name: mean for name in names if (mean := summary.mean(one, name, "false")) is not None}
-        if found:
-            worst = sorted(found, key=found.get)[-2:][::-1]
-            words = "; ".join(f"{name.removeprefix('uncoupled: ')}: {number(found[name])}" for name in worst)
-            middle = [float(function(list(found.values()))) for function in (np.mean, np.median)]
-            rows.append([named(one), *map(number, middle), words])
-            values.append([*middle])
+    names, shown = asked_of_all(summary, names)
+    for one in shown:
+        found = {name: summary.mean(one, name, "false") for name in names}
+        worst = sorted(found, key=found.get)[-2:][::-1]
+        words = "; ".join(f"{name.removeprefix('uncoupled: ')}: {number(found[name])}" for name in worst)
+        middle = [float(function(list(found.values()))) for function in (np.mean, np.median)]
+        rows.append([named(one), *map(number, middle), words])
+        values.append([*middle])
     return lines(["", f"mean of {len(names)} kinds", "median", "worst"], marked(rows, values, (0, 1)))
+
+
+def asked_of_all(summary: Summary, names: list[str]) -> tuple[list[str], list[Answer]]:
+    """Return the kinds of uncoupled data of which all answers are known that are known of any, and these answers."""
+    shown = [one for one in summary.answers if any(summary.mean(one, name, "false") is not None for name in names)]
+    return [name for name in names if all(summary.mean(one, name, "false") is not None for one in shown)], shown
 
 
 def cost_table(summary: Summary, names: list[str]) -> str:
@@ -495,8 +501,7 @@ def false_picture(summary: Summary):
     import matplotlib.pyplot as plt
     from matplotlib.colors import LogNorm
 
-    names = summary.of("uncoupled")
-    shown = [one for one in summary.answers if any(summary.mean(one, name, "CPU s") for name in names)]
+    names, shown = asked_of_all(summary, summary.of("uncoupled"))
     values = np.array([[summary.mean(one, name, "false") for one in shown] for name in names], dtype=float)
     figure, axis = plt.subplots(figsize=(2.5 + 0.55 * len(shown), 2.4 + 0.32 * len(names)))
     axis.imshow(np.maximum(values, 3), norm=LogNorm(3, 1000), cmap="YlOrBr", aspect="auto")

@@ -26,6 +26,7 @@ from enmesh.inference.work import single_thread
 from enmesh.sureness.stability import frequency_of, half_network
 from enmesh.sureness.units import units_of
 
+FIRST_SEED = 0
 SCORE = em.TEA(embedding=em.Embedding())
 FIVE = "a>b, b>c, c>d, a>e"
 TEN = "a>b, b>c, c>d, d>e, a>f, f>g, g>h, c>i, i>j"
@@ -37,6 +38,11 @@ def maps(n, seed, graph="a>b", **rest):
 
 Line = tuple[str, str, str, bool]
 """What was simulated, what it must show, what was measured, and whether it holds."""
+
+
+def seeds(count: int) -> range:
+    """Return so many seeds, from ``--first-seed`` on."""
+    return range(FIRST_SEED, FIRST_SEED + count)
 
 
 def repeated(function: Callable, jobs: int, arguments: Iterable) -> list:
@@ -75,16 +81,16 @@ def shares(name: str, seed: int, networks: list) -> tuple[np.ndarray, np.ndarray
 
 
 def stability(scale: float, jobs: int) -> Iterator[Line]:
-    count, seeds = max(4, 2 * round(15 * scale)), max(1, round(5 * scale))
-    asked = [(name, seed, i) for name in STABLE for seed in range(seeds) for i in range(count)]
+    count, several = max(4, 2 * round(15 * scale)), seeds(max(1, round(5 * scale)))
+    asked = [(name, seed, i) for name in STABLE for seed in several for i in range(count)]
     networks = dict(zip(asked, repeated(links_of_half, jobs, asked)))
     for name in STABLE:
-        runs = [[networks[name, seed, i] for i in range(count)] for seed in range(seeds)]
-        true, absent = map(np.stack, zip(*(shares(name, seed, run) for seed, run in enumerate(runs))))
+        runs = [[networks[name, seed, i] for i in range(count)] for seed in several]
+        true, absent = map(np.stack, zip(*(shares(name, seed, run) for seed, run in zip(several, runs))))
         least, most = true.min(), absent.max()
         said = (
             f"least {least:.2f}; most {most:.2f} in one seed, {absent.mean(0).max():.2f} as a mean of seeds, "
-            f"{absent.mean():.4f} on average ({seeds} seeds x {count // 2} cuts)"
+            f"{absent.mean():.4f} on average ({len(several)} seeds x {count // 2} cuts)"
         )
         yield f"stability: {name}", "true > .9, absent < .1", said, bool(least > 0.9 and most < 0.1)
     same = resumed_is_the_same()
@@ -146,7 +152,7 @@ def coverage(scale: float, jobs: int) -> Iterator[Line]:
     draws = max(10, round(200 * scale))
     cases = [(name, estimator) for estimator in (em.Gaussian(), em.KSG()) for name in COVERED]
     truths = repeated(truth_of, jobs, cases)
-    asked = [(*case, truth, seed) for case, truth in zip(cases, truths) for seed in range(draws)]
+    asked = [(*case, truth, seed) for case, truth in zip(cases, truths) for seed in seeds(draws)]
     held = np.reshape(repeated(covered, jobs, asked), (len(cases), draws)).mean(1)
     for (name, estimator), truth, share in zip(cases, truths, held):
         said = f"{share:.3f} of {draws} (truth {truth:.4f} nats)"
@@ -193,9 +199,9 @@ def comparison(scale: float, jobs: int) -> Iterator[Line]:
         "10 pairs of 200 samples": partial(no_difference_of_subjects, paired=True),
     }
     for kind, ask in kinds.items():
-        share = np.mean(repeated(ask, jobs, range(draws)))
+        share = np.mean(repeated(ask, jobs, seeds(draws)))
         yield (f"no difference, {kind}: any q up to .05", "at most .05", f"{share:.3f} of {draws}", bool(share <= 0.05))
-    place, others = np.mean(repeated(halved, jobs, range(draws)), axis=0)
+    place, others = np.mean(repeated(halved, jobs, seeds(draws)), axis=0)
     yield "one link halved: found, and fell", "at least .9", f"{place:.3f} of {draws}", bool(place >= 0.9)
     yield "one link halved: anything else found", "", f"{others:.3f} of {draws}", True
 
@@ -225,7 +231,7 @@ def group_scores(seed: int) -> tuple[float, float, float, float]:
 
 def group(scale: float, jobs: int) -> Iterator[Line]:
     draws = max(5, round(100 * scale))
-    f1, second, alone, false = np.mean(repeated(group_scores, jobs, range(draws)), axis=0)
+    f1, second, alone, false = np.mean(repeated(group_scores, jobs, seeds(draws)), axis=0)
     who = "20 subjects of 200 samples, links of .15"
     yield f"{who}: F1 of the group's network", "at least .95", f"{f1:.3f} of {draws}", bool(f1 >= 0.95)
     yield f"{who}: F1 of the test across subjects", "", f"{second:.3f} of {draws}", True
@@ -265,7 +271,7 @@ def windows(scale: float, jobs: int) -> Iterator[Line]:
     draws = max(5, round(100 * scale))
     kinds = {"one recording of 2000 samples, windows of 250": False, "30 trials of 120 samples, windows of 20": True}
     for kind, trials in kinds.items():
-        found = repeated(partial(right_windows, trials=trials), jobs, range(draws))
+        found = repeated(partial(right_windows, trials=trials), jobs, seeds(draws))
         after, before, absent = np.mean(found, axis=0)
         said = f"on {after:.3f} after, {before:.3f} before; absent links {absent:.4f} of {draws}"
         held = bool(after > 0.9 and before < 0.05 and absent < 0.05)
@@ -280,7 +286,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES), metavar="TABLE")
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--first-seed", type=int, default=0)
     options = parser.parse_args()
+    globals()["FIRST_SEED"] = options.first_seed
     print("| what | must show | measured | held |\n|---|---|---|---|", flush=True)
     for name in options.only:
         began = time.perf_counter()

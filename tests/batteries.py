@@ -293,7 +293,7 @@ def permitted(problem):
 def search_obeys_the_problem_and_never_beats_the_optimum(search, proves=False):
     """``proves``: the search says that its graph is optimal, and it is."""
 
-    @settings(max_examples=60, deadline=None, database=None)
+    @settings(max_examples=60, database=None)
     @given(case=settings_with_scores())
     def check(case):
         problem, scores = case

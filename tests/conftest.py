@@ -2,6 +2,7 @@ import gc
 import shlex
 import signal
 
+import hypothesis
 import pytest
 
 from enmesh import Network
@@ -14,6 +15,9 @@ from enmesh.neighbours import chosen
 for name, usual in {"SIGINT": signal.default_int_handler, "SIGTERM": signal.SIG_DFL, "SIGHUP": signal.SIG_DFL}.items():
     if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
         signal.signal(getattr(signal, name), usual)
+
+hypothesis.settings.register_profile("enmesh", deadline=None)  # a busy machine is no fault
+hypothesis.settings.load_profile("enmesh")
 
 
 @pytest.fixture(params=["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

@@ -18,7 +18,7 @@ def as_is(column, index, name):
     return column
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.data())
 def test_blocks_equal_a_plain_loop_over_samples(data):
     small = st.integers(1, 3)

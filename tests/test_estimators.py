@@ -86,7 +86,7 @@ def test_battery(name, check):
     check(BATTERY[name][0])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.tuples(st.integers(1, 2), st.integers(1, 2), st.integers(0, 2)))
 def test_chain_rule_of_plug_in_estimators(seed, dims):
     """I(x, w ; y | z) = I(x ; y | z) + I(w ; y | x, z)."""
@@ -441,7 +441,7 @@ def test_infer_finds_a_lamp_that_drives_a_number_and_a_number_that_drives_an_ala
     assert set(network) == {("lamp", "warmth"), ("warmth", "alarm")}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(0, 10**6), st.tuples(*[st.integers(0, 2)] * 3), st.integers(1, 6), st.sampled_from([1, 9]))
 def test_tied_counts_equal_the_naive_twin(seed, dims, k, b):
     from enmesh.neighbours import cpu, plain
@@ -476,7 +476,7 @@ def test_many_tied_samples_equal_an_independent_search():
 # --- Ordinal: order patterns --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(0, 6), min_size=1, max_size=30),
     st.integers(2, 4),

@@ -259,13 +259,7 @@ def fuzz(folder, kind, count):
     words = st.one_of(st.just({}), OPTIONS, TEXT_OPTIONS) if kind in ("csv", "txt") else st.one_of(st.just({}), OPTIONS)
 
     @seed(int(os.environ.get("ENMESH_FUZZ_SEED", "20260101")))
-    @settings(
-        max_examples=count,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],
-    )
+    @settings(max_examples=count, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
     @given(inputs(kind), words)
     def attempt(data, options):
         path.write_bytes(data)

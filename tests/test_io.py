@@ -80,7 +80,7 @@ def test_what_is_written_is_read_back(tmp_path, suffix, dt):
     assert again.dt == pytest.approx(dt)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(
         st.lists(st.floats(-1e140, 1e140, allow_subnormal=False), min_size=2, max_size=2),

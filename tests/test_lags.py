@@ -45,7 +45,7 @@ DAGS = list(all_dags(3))
 both_kinds = st.sampled_from(["gaussian", "discrete"])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(both_kinds, st.integers(0, 10**6), st.sampled_from(DAGS), any_lags())
 def test_theorem_1_holds_for_any_lags(kind, seed, parents, lags):
     """D_KL(p_D || p_B) = S_Y - sum_i T_{parents -> i}, and both equal differences of entropies."""
@@ -63,7 +63,7 @@ def test_theorem_1_holds_for_any_lags(kind, seed, parents, lags):
     assert direct >= em.instantaneous_dependence(series, **options) - 1e-10
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(both_kinds, st.integers(0, 10**6), any_lags())
 def test_corollary_1_holds_for_any_lags(kind, seed, lags):
     """The graph of smallest divergence is the one of largest transfer entropy; more edges never lower the latter."""

@@ -110,7 +110,7 @@ def random_series(kind, seed, nodes=3, n=160):
     return var(a, n, seed), em.Gaussian(), naive.gaussian_entropy
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.sampled_from(["gaussian", "discrete"]), st.integers(0, 10**6), st.integers(0, 24))
 def test_kl_divergence_is_interaction_minus_transfer(kind, seed, which):
     """Theorem 1 for random DAGs: direct == S - sum T == by entropies; >= 0; the full graph reaches the floor."""

@@ -124,7 +124,7 @@ def test_batches_larger_than_memory_allows_are_split(strategy, monkeypatch):
     np.testing.assert_array_equal(whole[1], cpu.Neighbours(y, z).within(x, 1.0))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @example(seed=0, n=2, dims=(0, 1, 0), decimals=0, k=1, algorithm=1, theiler=0, radius=0.0)
 @given(
     seed=st.integers(0, 2**32 - 1),

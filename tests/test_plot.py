@@ -536,7 +536,7 @@ def test_opposite_arrows_lie_apart(size, circle):
     assert np.hypot(*(there[:, None] - back[None]).T).min() > 0.1
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.integers(1, 14).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.tuples(*[st.integers(0, n - 1)] * 2)))),
     st.booleans(),
@@ -570,7 +570,7 @@ def test_labels_are_never_two_of_the_same():
     assert any(same[0] in text.get_text().replace("\n", "") for text in ax.texts)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.text(min_size=1, max_size=60), min_size=2, max_size=6), st.integers(12, 40))
 def test_labels_differ_where_names_do(names, longest):
     names = [" ".join(name.split()) or "·" for name in names]

@@ -60,7 +60,7 @@ def test_every_score_joins_the_battery():
     assert {type(score) for _, score in SCORES.values()} == set(members(Score).values())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from(sorted(SCORES)), st.permutations("abc"), st.integers(1, 2), st.randoms())
 def test_order_of_parents_never_matters(name, nodes, size, random):
     """And locals add up to the total, and an empty set scores 0, for any family of any score."""
@@ -162,7 +162,7 @@ def test_discrete_degrees_of_freedom_telescope():
     assert one + then == dof((2,), columns([1, 2]), own)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(2, 5), min_size=1, max_size=4),
     st.sampled_from([0.1, 0.3, 0.5, 0.6, 0.7, 0.9, 0.99, 0.999]),

@@ -34,7 +34,7 @@ def test_battery(search, check):
     check(search, **({"proves": proves} if check is search_obeys_the_problem_and_never_beats_the_optimum else {}))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(case=settings_with_scores())
 def test_exhaustive_is_the_best_of_all_digraphs(case):
     problem, scores = case

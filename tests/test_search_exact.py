@@ -199,7 +199,7 @@ class Monotone:
         return np.array([self.fit[t, p] - self.penalty(t, p) for t, p in families])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), price=st.floats(0.2, 3.0), required=st.booleans())
 def test_bounds_save_evaluations_and_change_nothing(seed, price, required):
     score = Monotone(5, 4, seed, price)

@@ -103,7 +103,7 @@ def test_random_dag_density():
 # ----------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(2, 5), st.integers(0, 100), st.floats(0, 1), st.sampled_from(["logistic", "tent"]))
 def test_unit_maps_equal_the_plain_loop(n_nodes, seed, coupling, name):
     graph = simulate.random_dag(n_nodes, seed=seed)
@@ -201,7 +201,7 @@ def test_observation_noise_leaves_the_hidden_states_alone():
 DELAYS = {("a", "b"): 3, ("b", "d"): 2, ("c", "d"): 7}
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.integers(2, 5), st.integers(0, 100), st.sampled_from(["logistic", "tent"]), st.integers(1, 9))
 def test_delayed_unit_maps_equal_the_plain_loop(n_nodes, seed, name, longest):
     graph = simulate.random_dag(n_nodes, density=0.7, seed=seed)
