@@ -1,4 +1,4 @@
-"""Are the error rates what they say? Simulates, counts, and writes docs/calibration.md.
+"""Are the error rates what they say? Simulates, counts, and writes the tables of docs/calibration.md.
 
     python benchmarks/calibration.py                       all tables of the docs
     python benchmarks/calibration.py --only estimators     one table; the others on the page stay as they are
@@ -12,7 +12,6 @@ import argparse
 import re
 import sys
 import warnings
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +29,13 @@ from benchmarks import false_links
 
 ALPHAS = (0.9, 0.95, 0.99)
 FIRST_SEED = 5_000_000
+SHIFT = 0  # added to every seed
 PAGE = Path(__file__).parents[1] / "docs" / "calibration.md"
+
+
+def seeds(count):
+    """Return so many seeds."""
+    return range(SHIFT, SHIFT + count)
 
 
 def driven(n, seed, noise="normal", memory=0.5):
@@ -145,7 +150,7 @@ def keeps_spurious(make_score, n, max_lag, seed, data=driven):
 def rates_kept(make_score, n, repeats, n_jobs, first_seed=FIRST_SEED, max_lag=1, data=driven):
     """Share of repetitions that keep a spurious second parent, and its standard error if nominal, per alpha."""
     kept = Parallel(n_jobs=n_jobs)(
-        delayed(keeps_spurious)(make_score, n, max_lag, first_seed + i, data) for i in range(repeats)
+        delayed(keeps_spurious)(make_score, n, max_lag, first_seed + i, data) for i in seeds(repeats)
     )
     errors = [float(np.sqrt(alpha * (1 - alpha) / repeats)) for alpha in ALPHAS]
     return list(zip(np.mean(kept, axis=0).tolist(), errors))
@@ -199,7 +204,7 @@ MEMBERS = {
 
 def single_rate(member, n, repeats, n_jobs):
     """Share of repetitions in which a single test at .05 takes b for a source of y."""
-    p_values = Parallel(n_jobs=n_jobs)(delayed(member.single)(n, seed) for seed in range(repeats))
+    p_values = Parallel(n_jobs=n_jobs)(delayed(member.single)(n, seed) for seed in seeds(repeats))
     return float(np.mean(np.array(p_values) <= 0.05 + 1e-12))
 
 
@@ -268,7 +273,7 @@ def best_lag_p_value(estimator, count, max_lag, given, n, seed):
 def best_lag_p_values(name, max_lag, given, repeats, n_jobs, count=None):
     estimator, usual, _ = BEST_LAG[name]
     asked = estimator, usual if count is None else count, max_lag, given, LAGS[max_lag]
-    return np.array(Parallel(n_jobs=n_jobs)(delayed(best_lag_p_value)(*asked, s) for s in range(repeats)))
+    return np.array(Parallel(n_jobs=n_jobs)(delayed(best_lag_p_value)(*asked, s) for s in seeds(repeats)))
 
 
 SURROGATES = {
@@ -288,7 +293,7 @@ def fires(estimator, surrogate, coefficient, n, seed, count=39):
 
 def false_positive_rate(estimator, surrogate, coefficient, repeats, n_jobs, n=300):
     given = ESTIMATORS[estimator], SURROGATES[surrogate], coefficient, n
-    fired = Parallel(n_jobs=n_jobs)(delayed(fires)(*given, seed) for seed in range(repeats))
+    fired = Parallel(n_jobs=n_jobs)(delayed(fires)(*given, seed) for seed in seeds(repeats))
     return float(np.mean(fired))
 
 
@@ -316,7 +321,7 @@ def responses_table(scale, n_jobs):
         count = 1 if process == "common changes of variance" else 4
         for null in ("shift", "f", "chi2") if process == "white noise" else ("shift",):
             for n in (200, 1000):
-                asked = (delayed(responses_p_value)(process, count, null, n, seed) for seed in range(repeats))
+                asked = (delayed(responses_p_value)(process, count, null, n, seed) for seed in seeds(repeats))
                 p = np.array(Parallel(n_jobs=n_jobs)(asked))
                 shares = " | ".join(f"{(p <= level).mean():.3f}" for level in (0.1, 0.05, 0.01))
                 row = f"| {process} | {count} | {null} | {n} | {shares}"
@@ -368,91 +373,39 @@ def main():
     parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions, printed only")
     parser.add_argument("--jobs", type=int, default=2, help="processes; -1: one per core")
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS), help="these tables")
+    parser.add_argument("--first-seed", type=int, default=0, help="added to every seed")
     options = parser.parse_args()
+    globals()["SHIFT"] = options.first_seed
     warnings.simplefilter("ignore", em.HazardWarning)
     made = {}
     for name in options.only:
-        title, table = SECTIONS[name]
+        heading, table = SECTIONS[name]
+        print(heading, flush=True)
         lines = []
-        for line in chain([title], table(0.1 if options.quick else 1.0, options.jobs)):
+        for line in table(0.1 if options.quick else 1.0, options.jobs):
             print(line, flush=True)
             lines.append(line)
-        made[heading(title)] = "\n".join(lines)
+        made[heading] = "\n".join(lines)
     if not options.quick:
-        PAGE.write_text(with_sections(PAGE.read_text(), made))
+        PAGE.write_text(with_tables(PAGE.read_text(), made))
         print(f"written to {PAGE}")
 
 
-def heading(section):
-    return section.lstrip().partition("\n")[0]
-
-
-def with_sections(page, made):
-    """Return the page with some sections replaced, in their order, those of other benchmarks last."""
+def with_tables(page, made):
+    """Return the page with the table of some sections replaced."""
     head, *parts = re.split(r"^(?=## )", page, flags=re.M)
-    kept = {heading(part): part for part in parts}
-    order = [heading(title) for title, _ in SECTIONS.values()]
-    order += [name for name in kept if name not in order]
-    found = [(made | {k: v for k, v in kept.items() if k not in made}).get(name) for name in order]
-    return "\n\n".join([head.strip(), *(part.strip() for part in found if part)]) + "\n"
+    for i, part in enumerate(parts):
+        if table := made.get(part.partition("\n")[0]):
+            parts[i] = re.sub(r"(^\|.*\n)+", lambda _, table=table: table + "\n", part, count=1, flags=re.M)
+    return head + "".join(parts)
 
-
-SPURIOUS = """## A spurious second parent
-
-Three AR(1) processes with coefficient .5; `a` drives `y` with .5, `b` says nothing of it. How often is `b` kept beside
-`a`? TEE has its 199 surrogates. The ± is the standard error at the nominal rate.
-
-The summed penalty of TEA and the sequential one of TEE keep it as often as asked. The collective forms of the paper
-compare both parents together with a null in which neither matters; beside a strong true parent the spurious one rides
-along, and asking for a higher alpha does not help.
-
-"Best of L lags": the lags of `a` and `b` are those that say most, chosen from the same data, as `Lags(..., searched=L)`
-says. TEE's surrogates choose in the same way, with one shift for all lags. Shifts of one series that are nearer than L
-share most of their lags, which is why parts of the record are shifted on their own where it is long enough. TEA divides
-its level by L; at so small a level the chi-square null shows that it is one for large N, and the F null is nearer.
-"""
-
-EVERY_ESTIMATOR = """## Every estimator
-
-The same question of the other estimators, and the single test whether `b` says something of `y` given nothing but the
-past of `y` (nominal .05). TEE with 199 surrogates, the single test with 39, by circular shifts; where "chi-square", "F"
-or "shift" is said, TEA and its analytic test. "White" has no memory. `Mixed` with states and `Discrete` have chains of
-two states for `a` and `b`; `y` copies `a` now and then, or is higher after it. Of so many rows with 4 rates each
-some are
-expected more than two standard errors off. Chi-square is a limit: with 300 samples about .105 is let in for .10, and a
-little more of normal scores under heavy tails, whose dependence is no longer a line. The factors of the shift null are
-never less than 1, so it is a little careful where nothing needs them.
-"""
-
-RESPONSES = """## Several functions of the target
-
-`TEA(estimator=Regression(features="basis", responses=4), null=...)` tests one of two unrelated nodes as a source of
-the other. Nodes that share changes of variance predict each other's spread. Four responses find this dependence: at
-N = 1,000 nearly every p-value is under .01. Use `responses=1` for such nodes, or let `infer` test its links by default.
-Memory raises the rate a little: 1.4 to 2.4 % of the p-values of AR .9 and AR .98 are at most .01.
-"""
-
-BEST_OF_LAGS = """## The best of several lags
-
-Two unrelated processes (autoregressive with .5; chains of two states); the source is taken at the lag up to L that says
-most, `em.significance(..., max_lag=L)`, given nothing or an unrelated third. Shifts choose their own best lag, and the
-p-values are uniform where there are samples enough. With 20 lags and N = 300 they are too small, and a warning says
-so: .138, .084 and .024 up to .10, .05 and .01 (Gaussian, 500 repetitions). The chi-square p-value is multiplied by L
-and cut at 1: where it is small it holds, as a whole it is not uniform, but too large.
-"""
-
-SHUFFLING = """## False positives of a single test, nominal .05
-
-Two uncoupled AR(1) processes, N = 300, 39 surrogates. Shuffling a source destroys its autocorrelation; where the
-target's own past is not fully conditioned away, that makes chance look too small. The circular shift keeps it.
-"""
 
 SECTIONS = {
-    "spurious": (SPURIOUS, spurious_table),
-    "estimators": (EVERY_ESTIMATOR, member_table),
-    "responses": (RESPONSES, responses_table),
-    "lags": (BEST_OF_LAGS, best_lag_table),
-    "shuffling": (SHUFFLING, surrogate_table),
+    "spurious": ("## A spurious second parent", spurious_table),
+    "estimators": ("## Every estimator", member_table),
+    "responses": ("## Several functions of the target", responses_table),
+    "lags": ("## The best of several lags", best_lag_table),
+    "shuffling": ("## False positives of a single test, nominal .05", surrogate_table),
 }
 
 

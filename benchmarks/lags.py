@@ -1,4 +1,4 @@
-"""Linear links over several lags: all together, or the best at a divided level? Prints a section of docs/lags.md.
+"""Linear links over several lags: all together, or the best at a divided level? Prints the tables of docs/lags.md.
 
     python benchmarks/lags.py            the table of the docs
     python benchmarks/lags.py --quick    a tenth of the repetitions
@@ -19,7 +19,6 @@ import enmesh as em
 LEVEL = 0.01
 LAGS = (3, 5, 10)
 STRENGTH = 0.15
-FIRST_SEED = 9_000_000
 
 
 def pair(n, kind, max_lag, seed):
@@ -45,41 +44,24 @@ def found(n, kind, max_lag, seed):
     ]
 
 
-def table(n, repeats, jobs):
+def table(n, repeats, jobs, first_seed):
     yield f"| N = {n}, lags up to | link | all lags together | best lag, divided level |"
     yield "|---|---|---|---|"
     for max_lag in LAGS:
         for kind in ("one lag", "all lags", "none"):
-            hits = Parallel(n_jobs=jobs)(delayed(found)(n, kind, max_lag, FIRST_SEED + i) for i in range(repeats))
+            hits = Parallel(n_jobs=jobs)(delayed(found)(n, kind, max_lag, first_seed + i) for i in range(repeats))
             shares = " | ".join(f"{share:.3f}" for share in np.mean(hits, axis=0))
             yield f"| {max_lag} | {kind} | {shares} |"
-
-
-INTRODUCTION = f"""## All lags together, or the best of them
-
-Made by `python benchmarks/lags.py`. The share of data sets in which one analytic test at level {LEVEL:g} finds a linear
-link between two AR(1) processes (own coefficient .5). The link acts at one lag with coefficient {STRENGTH:g}, or at all
-lags up to L with coefficients of equal size, random sign and the same sum of squares; none is the rate of false links.
-
-"""
-
-CONCLUSION = """
-A link at one lag is found more often by the best lag at the divided level, a link that is spread over lags by all lags
-together. Forward selection of lags (`NonUniform`) takes the divided level, and then tests the lags it has chosen of a
-source together, at the level divided by the number of ways to choose as many.
-"""
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions")
     parser.add_argument("--jobs", type=int, default=-1, help="workers; -1: one per core")
+    parser.add_argument("--first-seed", type=int, default=9_000_000)
     options = parser.parse_args()
-    lines = [INTRODUCTION.rstrip(), ""]
     for n in (300, 1000):
-        lines += [*table(n, 100 if options.quick else 1000, options.jobs), ""]
-    lines.append(CONCLUSION.strip())
-    print("\n".join(lines))
+        print("\n".join(table(n, 100 if options.quick else 1000, options.jobs, options.first_seed)), end="\n\n")
 
 
 if __name__ == "__main__":

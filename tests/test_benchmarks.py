@@ -52,15 +52,14 @@ def test_a_table_of_calibration_has_a_row_for_each_length(monkeypatch):
     assert all(len(cells(row)) == 7 for row in rows)
 
 
-def test_sections_that_were_not_made_stay():
-    page = "# old\n\n## False links of infer\n\nkept\n\n## Every estimator\n\nold\n"
-    made = {"## Every estimator": "## Every estimator\n\nnew"}
-    written = calibration.with_sections(page, made)
-    assert written.startswith("# old\n\n")  # the introduction is written by hand
-    assert written.endswith("## Every estimator\n\nnew\n\n## False links of infer\n\nkept\n")
-    assert calibration.with_sections(written, made) == written
-    with open(calibration.PAGE) as file:
-        assert calibration.heading(calibration.SPURIOUS) in file.read()
+def test_only_the_tables_that_were_made_are_replaced():
+    table = "| a |\n|---|\n| {} |"
+    page = "# Page\n\n## False links of infer\n\n{}\n\n## Every estimator\n\nWords.\n\n{}\n\nMore words.\n"
+    made = {"## Every estimator": table.format("new")}
+    written = calibration.with_tables(page.format(table.format(1), table.format(2)), made)
+    assert written == page.format(table.format(1), table.format("new"))
+    headings = {line.strip() for line in calibration.PAGE.open(encoding="utf-8") if line.startswith("## ")}
+    assert {heading for heading, _ in calibration.SECTIONS.values()} <= headings
 
 
 def test_states_stay_states_in_mixed_data():
