@@ -196,7 +196,7 @@ def test_a_mixture_of_unlike_questions_is_answered_as_one_by_one(strategy, b):
 
 def answers(module, dims, kind, theiler):
     """Return all counts for random, tied and awkward values, in two trials that share no time."""
-    rng, n = np.random.default_rng(13), 44
+    rng, n = np.random.default_rng(13), 30
     x, y, z = (drawn(kind, (*b, n, d), rng) for b, d in zip(((33,), (), ()), dims))
     times = np.concatenate([np.arange(n // 2), 500 + np.arange(n // 2)])
     found = module.Neighbours(y, z, times=times, theiler=theiler)
