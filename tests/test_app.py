@@ -144,6 +144,7 @@ def test_a_value_or_file_that_looks_like_an_option_is_none():
 @pytest.mark.filterwarnings("ignore::enmesh.HazardWarning")
 def test_lines_of_python_give_the_network_of_the_command(values, recording, monkeypatch):
     monkeypatch.chdir(recording.parent)
+    monkeypatch.setattr(em.Network, "plot", lambda network, path: path.touch())
     words = form.words_of("rec.csv", form.checked(values))
     given = form.typed(words)
     assert main([*words, "-q"]) == 0

@@ -530,8 +530,10 @@ def test_the_commands_run_as_promised(world, tmp_path, monkeypatch):
     files = {"csv": world.csv, "csv2": "second.csv", "spikes": "spikes.csv", "out": tmp_path}
     failed = []
     for line in COMMANDS:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), monkeypatch.context() as patch:
             warnings.simplefilter("ignore")
+            if line.startswith("infer") and line != COMMANDS[0]:  # one run draws its pictures
+                patch.setattr(em.Network, "plot", lambda network, path: path.touch())
             try:
                 code = main(shlex.split(line.format(**files)))
             except SystemExit as ended:

@@ -298,7 +298,7 @@ def check_resumed(path, result, tmp_path):
     assert run["families"] == len(endurance.families())
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [2, pytest.param(50, marks=pytest.mark.slow)])
 def test_killed_at_any_moment_and_resumed(tmp_path, undisturbed, kills):
     result, seconds = undisturbed
     kill_at_random(tmp_path / "run.db", kills, seed=kills, seconds=seconds)

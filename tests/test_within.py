@@ -402,8 +402,13 @@ def switching(seed, n=800):
     return em.Series(np.concatenate(made), names=["a", "b", "c"])
 
 
-def test_a_switch_is_found_where_it_is(tmp_path):
-    found = em.regimes(switching(3))
+@pytest.fixture(scope="module")
+def switched():
+    return em.regimes(switching(3))
+
+
+def test_a_switch_is_found_where_it_is(switched, tmp_path):
+    found = switched
     assert len(found) == 2
     assert abs(found.change_points[0] - 400) <= 40
     assert ("a", "b") in found.networks[0]
@@ -420,14 +425,14 @@ def test_a_switch_is_found_where_it_is(tmp_path):
         found.compare(1)
 
 
-def test_links_that_change_are_a_caution():
+def test_links_that_change_are_a_caution(switched):
     changed = em.infer(switching(3))
     assert changed.warnings[0].startswith("links change along the recording: ")
     assert "a -> b" in changed.warnings[0]
     from enmesh.draw.cautions import plan
 
     assert plan(changed)[0].command == "em.regimes(series)"
-    assert not any(one.startswith("links change") for one in em.regimes(switching(3)).networks[0].warnings)
+    assert not any(one.startswith("links change") for one in switched.networks[0].warnings)
     apart = em.Series(np.split(switching(3).values, 2), names=["a", "b", "c"])
     assert not any(one.startswith("links change") for one in em.infer(apart).warnings)  # trials have no common time
 

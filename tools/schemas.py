@@ -9,9 +9,17 @@ from typing import Any
 
 from enmesh import inspection
 from enmesh.network import network, network_json
-from enmesh.network.json_shape import schema_of
+from enmesh.network.json_shape import Schema
 
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
 FOLDER = Path(__file__).parents[1] / "src" / "enmesh" / "schemas"
+
+
+def schema_of(schema: Schema, title: str, form: str) -> dict[str, Any]:
+    """Return the JSON schema of a file whose entry ``format`` is ``form``."""
+    properties = {"format": {"const": form}, **schema["properties"]}
+    required = ["format", *schema["required"]]
+    return {"$schema": DRAFT, "title": title, **schema, "properties": properties, "required": required}
 
 
 def schemas() -> dict[str, dict[str, Any]]:

@@ -22,6 +22,3 @@ PLACES = {
 def lazy_import(name: str) -> Any:
     """Return what has this name in `PLACES`."""
     return resolve_name(PLACES[name])
-
-
-room = lazy_import  # the name in `draw` and `lag_profile`

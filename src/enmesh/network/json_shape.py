@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-DRAFT = "https://json-schema.org/draft/2020-12/schema"
 Schema = Mapping[str, Any]
 # The types that schemas name, in Python, and how they are said.
 TYPES: dict[str, tuple[tuple[type, ...], str]] = {
@@ -65,10 +64,3 @@ def _is(value: Any, kind: str) -> bool:
     """Say whether a value is of a type; booleans are no numbers, nor is what is not finite."""
     odd = (isinstance(value, bool) and kind != "boolean") or (isinstance(value, float) and not math.isfinite(value))
     return isinstance(value, TYPES[kind][0]) and not odd
-
-
-def schema_of(schema: Schema, title: str, form: str) -> dict[str, Any]:
-    """Return the JSON schema of a file whose entry ``format`` is ``form``."""
-    properties = {"format": {"const": form}, **schema["properties"]}
-    return {"$schema": DRAFT, "title": title, **schema, "properties": properties,
-            "required": ["format", *schema["required"]]}  # fmt: skip
