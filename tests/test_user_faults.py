@@ -174,7 +174,7 @@ def test_fault_10_a_stored_run_is_kept_when_resume_is_forgotten(run, tmp_path):
     assert (tmp_path / "data-results" / "run-1.db").read_bytes() == first
     assert not [*(tmp_path / "data-results").glob("*-wal"), *(tmp_path / "data-results").glob("*-shm")]
     second = (tmp_path / "data-results" / "run.db").read_bytes()
-    run(f"{INFER} --surrogates 49")
+    assert run(f"{INFER} --surrogates 149")[0] == 0
     assert (tmp_path / "data-results" / "run-1.db").read_bytes() == second
     assert not (tmp_path / "data-results" / "run-2.db").exists()
     (entry,) = json.loads(run("runs data-results/run-1.db --json")[1])
