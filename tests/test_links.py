@@ -289,9 +289,9 @@ def test_constraints_give_power(chain):
 def test_the_level_of_a_large_network_is_raised_where_that_adds_few_false_links():
     rng = np.random.default_rng(3)
     truth = {
-        f"n{i:02}": [f"n{j:02}" for j in rng.choice(np.delete(np.arange(30), i), 4, replace=False)] for i in range(30)
+        f"n{i:02}": [f"n{j:02}" for j in rng.choice(np.delete(np.arange(30), i), 3, replace=False)] for i in range(30)
     }
-    weak = em.simulate.var(truth, n=700, coupling=0.12, seed=3)
+    weak = em.simulate.var(truth, n=500, coupling=0.12, seed=3)
     network = em.infer(weak, max_lag=1)
     level = {what: (value, why) for what, value, why in network.choices}["level"]
     assert "raised from 0.00115" in level[1]

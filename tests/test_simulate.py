@@ -263,16 +263,16 @@ def test_a_delayed_var_has_its_cross_covariance(lag):
     cov(a_{n-k}, b_n) = c/(1-p^2) sum_m p^m p^|k-l-m|: with d = k - l that is c/(1-p^2) (d p^d + p^d/(1-p^2)) for d >= 0
     and c/(1-p^2)^2 p^-d for d < 0. Its maximum, c/(1-p^2)^2, is at k = l.
     """
-    p, c, n = 0.5, 0.4, 400_000
+    p, c, n = 0.5, 0.4, 200_000
     a, b = simulate.var({"b": ["a"]}, n, own=p, coupling=c, lags={("a", "b"): lag}, seed=1).values.T
     lags = np.arange(1, 9)
     found = np.array([np.mean(a[: n - k] * b[k:]) for k in lags])
     d = lags - lag
     after = d * p ** np.abs(d) + p ** np.abs(d) / (1 - p**2)
     exact = c / (1 - p**2) * np.where(d >= 0, after, p ** np.abs(d) / (1 - p**2))
-    np.testing.assert_allclose(found, exact, atol=0.02)
+    np.testing.assert_allclose(found, exact, atol=0.03)
     assert lags[found.argmax()] == lag
-    assert abs(found.max() - c / (1 - p**2) ** 2) < 0.02
+    assert abs(found.max() - c / (1 - p**2) ** 2) < 0.03
 
 
 def test_lag_one_is_no_delay():

@@ -446,17 +446,18 @@ def two_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name, halved, seed in (("before.csv", False, 1), ("after.csv", True, 2)):
         measured.recording(halved, 1000, seed).to_dataframe().to_csv(name, index=False)
-    return ["compare", "before.csv", "after.csv", "--estimator", "gaussian", "--dim", "1", "--permutations", "399"]
+    words = "compare before.csv after.csv --columns b,c,d --estimator gaussian --dim 1 --permutations 119"
+    return words.split()
 
 
 def test_the_command_compares(two_files, tmp_path, capsys):
     assert main([*two_files, "--out", "difference/"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("1 of 20 pairs differs (q up to 0.05; labels of ")
+    assert out.startswith("1 of 6 pairs differs (q up to 0.05; labels of ")
     assert out.splitlines()[2].split()[:2] == ["c", "d"]
     names = {file.name for file in (tmp_path / "difference").iterdir()}
     assert names == {f"difference.{kind}" for kind in ("json", "csv", "png", "svg", "html")}
-    assert main([*two_files[:-1], "39", "--json"]) == 0  # into its own folder again
+    assert main([*two_files[:-1], "19", "--json"]) == 0  # into its own folder again
     data = json.loads(capsys.readouterr().out)
     assert data["links"][0]["target"] == "d"
 

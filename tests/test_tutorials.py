@@ -53,6 +53,7 @@ LONG = {
     "tutorial-cortex",
     "tutorial-power",
     "tutorial-forecast",
+    "tutorial-whatif",
 }
 
 
