@@ -35,7 +35,7 @@ STATES = [  # n, states, concentration, level, seed
 ]  # fmt: skip
 BINARY = [(200, 0.30, 0.2, 0.01, 1), (400, 0.25, 0.0, 0.01, 5)]  # n, link, own, level, lags searched
 MAPS = [("logistic", 100), ("logistic", 200), ("tent", 200)]  # map, n
-PILOT = 4000
+PILOT = 20_000
 
 
 def truth(own, coupling, lag):
@@ -113,7 +113,7 @@ def binary(repetitions, first):
 
 
 def mapped(repetitions, first):
-    """The pilot of each map and the recordings have different seeds."""
+    """The pilot of each map and the recordings have different seeds; it is long, as its own error shows in the power."""
     for kind, n in MAPS:
         how = {"map": kind, "noise": 0.05, "coupling": 0.05}
         pilot = em.simulate.coupled_map("a>b", n=PILOT, seed=first, **how)

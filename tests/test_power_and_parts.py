@@ -248,12 +248,12 @@ def test_faults_of_parts_are_said(ask, said):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["gaussian", "states"])
+@pytest.mark.parametrize("kind", ["gaussian", "basis", "states"])
 def test_false_synergy_is_at_the_level(kind):
     false = 0
     for seed in range(300):
         rng = np.random.default_rng(seed)
-        if kind == "gaussian":
+        if kind != "states":
             series = em.simulate.var("a>c", n=200, seed=seed)
             series = em.Series(np.column_stack([series.values, rng.standard_normal(200)]), names=["a", "c", "b"])
         else:
