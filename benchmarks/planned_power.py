@@ -113,7 +113,7 @@ def binary(repetitions, first):
 
 
 def mapped(repetitions, first):
-    """The pilot of each map and the recordings have different seeds; it is long, as its own error shows in the power."""
+    """Pilot and recordings have different seeds; the pilot is long, as its own error shows in the power."""
     for kind, n in MAPS:
         how = {"map": kind, "noise": 0.05, "coupling": 0.05}
         pilot = em.simulate.coupled_map("a>b", n=PILOT, seed=first, **how)
