@@ -89,7 +89,7 @@ def test_curves_are_chosen_where_they_predict_better(maps):
     assert (maps.summary.r2 > 0.9).all()
 
 
-def test_of_curves_the_best_is_taken_and_a_line_stays_unless_one_is_surely_better():
+def test_a_line_stays_unless_a_curve_is_surely_better_and_a_curve_unless_another_is():
     def fits(step, seed):
         rng, x = np.random.default_rng(seed), [0.1]
         for noise in 0.3 * rng.standard_normal(800):
@@ -98,8 +98,8 @@ def test_of_curves_the_best_is_taken_and_a_line_stays_unless_one_is_surely_bette
         r2 = {kind: fit(series, {}, own_past=1, basis=kind).nodes[0].r2 for kind in KINDS}
         return fit(series, {}, own_past=1).nodes[0].basis.kind, max(r2, key=r2.get)
 
-    bounded = [fits(lambda z: 1.2 - 0.6 * z**2 / (1 + 0.1 * z**2), seed) for seed in (2, 4, 5)]
-    assert bounded == [("spline", "spline"), ("quadratic", "quadratic"), ("cubic", "cubic")]
+    bounded = [fits(lambda z: 1.2 - 0.6 * z**2 / (1 + 0.1 * z**2), seed) for seed in (1, 2, 4)]
+    assert bounded == [("cubic", "cubic"), ("cubic", "spline"), ("quadratic", "quadratic")]
     assert fits(lambda z: 0.6 * z - 0.05 * z**2, 1) == ("linear", "quadratic")
 
 

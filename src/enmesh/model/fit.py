@@ -1,7 +1,7 @@
 """Fit: for each node its distribution given its parents at their lags and its own past.
 
-The own past is chosen by the Bayesian information criterion, for each basis by itself. Of the bases the one with the
-smallest squared leave-one-out errors is taken; a straight line stays unless they are smaller by a standard error.
+The own past is chosen by the Bayesian information criterion, for each basis by itself. A richer basis is taken where it
+predicts better, out of sample: where squared leave-one-out errors are smaller, by some standard errors of that.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ from enmesh.options import one_of, whole
 
 MOST_STATES = 10  # different whole numbers up to which an integer node is states, and not a measurement
 LONGEST_OWN, LONGEST_TABLE = 12, 3  # own past among which is chosen: of measurements, of states
-SURE = 1.0  # standard errors by which a curve must predict better than a line
+SURE, SURE_OF_CURVES = 2.0, 0.5  # standard errors by which a curve must predict better than a line, than a curve
 QUANTILES = 200
 CLASSES, RANKS, LEAST, RARE = 16, 4, 50, 1e-3  # of means and of residuals; samples in a class; p-value
 MOST_CELLS = 2**20
@@ -185,7 +185,7 @@ def _fit_curve(
         if found is None:
             continue
         loss = found[2].left_out ** 2
-        if best is None or _predicts_better(errors, loss, SURE if best[1].kind == "linear" else 0.0):
+        if best is None or _predicts_better(errors, loss, SURE if best[1].kind == "linear" else SURE_OF_CURVES):
             best, errors = found, loss
     if best is None:
         raise InputError(f"too few samples to fit {data.names[target]} by the {basis} basis; use a simpler one")
