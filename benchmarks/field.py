@@ -10,10 +10,11 @@
 
 Results are kept line by line in a file (`--results`); a stopped run goes on with the same command. The numbers of the
 page are kept in docs/_static/field.csv: a run replaces those of its settings and methods, unless it has fewer files
-(`--replace`). `systems.py` has the data, `peers.py` the methods, `field_page.py` the page. A method runs in a process
-of its own on one core, its kernels warm; it is ended after `--limit` CPU seconds (three times that for at most ten
-nodes), which is counted as not finished, and then it is not asked about other files of that setting and of larger ones
-of its kind that it has not finished before. Seeds begin at 90000: nothing was chosen on them.
+(`--replace`). `--costs` replaces their CPU seconds alone, after a run of a few files on another machine. `systems.py`
+has the data, `peers.py` the methods, `field_page.py` the page. A method runs in a process of its own on one core, its
+kernels warm; it is ended after `--limit` CPU seconds (three times that for at most ten nodes), which is counted as
+not finished, and then it is not asked about other files of that setting and of larger ones of its kind that it has
+not finished before. Seeds begin at 90000: nothing was chosen on them.
 """
 
 import argparse
@@ -29,6 +30,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -320,6 +322,7 @@ def main() -> None:
         action="store_true",
         help="put results into docs/_static/field.csv even where it has numbers of more files, which else stay",
     )
+    parser.add_argument("--costs", action="store_true", help="put only the CPU seconds of results into that table")
     parser.add_argument("--no-page", action="store_true", help="print the tables and leave the page as it is")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -341,7 +344,8 @@ def main() -> None:
     if options.quick or options.no_page:
         print(field_page.tables(list(results.rows.values()), everything))
     else:
-        field_page.write(list(results.rows.values()), everything, options.slow, options.replace)
+        merged = field_page.with_costs if options.costs else partial(field_page.updated, replace=options.replace)
+        field_page.write(list(results.rows.values()), everything, merged, options.slow)
 
 
 if __name__ == "__main__":

@@ -94,6 +94,15 @@ def updated(kept: Record, new: Record, replace: bool = False) -> Record:
     }
 
 
+def with_costs(kept: Record, new: Record) -> Record:
+    """Return the record with the CPU seconds of new entries, and the machine that they were measured on."""
+    made = dict(kept)
+    for key in kept.keys() & new.keys():
+        if cost := {name: value for name, value in new[key].values.items() if name == "CPU s"}:
+            made[key] = kept[key]._replace(values=kept[key].values | cost, machine=new[key].machine)
+    return made
+
+
 class Summary:
     """A record with the order of settings and methods."""
 
@@ -398,14 +407,17 @@ def filled(page: str, made: dict[str, str]) -> str:
     return re.sub(r"<!-- made: (\S+) -->\n.*?<!-- end -->", place, page, flags=re.S)
 
 
-def write(rows: list[dict], settings: Settings, slow: bool = False, replace: bool = False) -> None:
-    """Put rows (of the main run or of the slow methods) into the record, and write it, the page and the pictures."""
+def write(rows: list[dict], settings: Settings, merged: Callable[[Record, Record], Record], slow: bool = False) -> None:
+    """Put rows (of the main run or of the slow methods) into the record, and write it, the page and the pictures.
+
+    ``merged`` makes a record of the one that is kept and of that of the rows (`updated`, `with_costs`).
+    """
     records = []
     for name, new in (("field", not slow), ("field-slow", slow)):
         path = DOCS / "_static" / f"{name}.csv"
         record = read(path.read_text(encoding="utf-8"))
         if new:
-            text = as_csv(Summary(updated(record, entries(rows, settings), replace), settings))
+            text = as_csv(Summary(merged(record, entries(rows, settings)), settings))
             path.write_text(text, encoding="utf-8")
             record = read(text)  # the page says what the table says, to the last digit
         records.append(record)

@@ -180,6 +180,9 @@ def test_new_rows_of_the_field_replace_what_they_are_about():
     fewer = entries([row_of_the_field(90000, **one)])
     assert field.field_page.updated(kept, fewer) == kept
     assert field.field_page.updated(kept, fewer, replace=True) == kept | fewer
+    elsewhere = entries([row_of_the_field(90000, **one, seconds=7, machine="two")])
+    costs = {**kept[key].values, "CPU s": (7.0, None)}
+    assert field.field_page.with_costs(kept, elsewhere) == kept | {key: kept[key]._replace(values=costs, machine="two")}
     failed = entries([row_of_the_field(seed, status="error") for seed in range(90000, 90003)])
     assert field.field_page.updated(kept, failed) == kept
     more = [row_of_the_field(seed, **one) for seed in (90000, 90001)]
