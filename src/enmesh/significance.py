@@ -357,6 +357,13 @@ def q_values(p_values: np.ndarray, tests: int | None = None) -> np.ndarray:
     return found
 
 
+def q_of(p_value: np.ndarray) -> np.ndarray:
+    """Return Benjamini-Hochberg q-values over all entries that are not missing, in the same shape."""
+    q, known = np.full(p_value.shape, np.nan), np.isfinite(p_value)
+    q[known] = q_values(p_value[known])
+    return q
+
+
 def order_statistic(null: np.ndarray, alpha: float, lower: float = 0.0) -> float:
     """Return the null's value at confidence ``alpha``: the ceil(alpha n)-th smallest; 0 for ``alpha = 0``.
 

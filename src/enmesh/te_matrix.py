@@ -17,7 +17,7 @@ from enmesh.estimators import Estimator
 from enmesh.events.events import Events
 from enmesh.measures import Transfers
 from enmesh.options import error_rate, switch
-from enmesh.significance import Sampling, Significance, by_formula, by_surrogates, q_values
+from enmesh.significance import Sampling, Significance, by_formula, by_surrogates, q_of
 from enmesh.surrogates import CircularShift, Surrogate
 from enmesh.tasks import Task, interleave, ready
 
@@ -105,7 +105,7 @@ def _of_pairs(
     import pandas as pd
 
     names, order, size = list(series.names), list(series.given_names), series.n_nodes
-    te, p, q = np.full((3, size, size), np.nan)
+    te, p = np.full((2, size, size), np.nan)
     pairs = [(source, target) for target, source in permutations(range(size), 2)]
     given = [[k for k in range(size) if conditional and k not in pair] for pair in pairs]
     with late.lazy_import("progress")() as progress, progress.phase("pairs", len(pairs)):
@@ -113,10 +113,8 @@ def _of_pairs(
         for position, test in interleave(tasks, at_once):
             te[pairs[position]], p[pairs[position]] = test.value, test.p_value
             progress.advance()
-    off = ~np.eye(size, dtype=bool)
-    q[off] = q_values(p[off])
     asked = "each pair given all other nodes" if conditional else "pairwise, other nodes not held fixed"
-    made = [pd.DataFrame(part, names, names).loc[order, order] for part in (te, p, q)]
+    made = [pd.DataFrame(part, names, names).loc[order, order] for part in (te, p, q_of(p))]
     return TEMatrix(made[0], made[1], made[2], asked + at)
 
 

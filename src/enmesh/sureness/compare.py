@@ -20,6 +20,7 @@ from enmesh.inference.workers import in_order
 from enmesh.network.network import LEVEL, Network
 from enmesh.options import names_in, restore, switch, whole
 from enmesh.scores.base import Parents, Score
+from enmesh.significance import q_of
 from enmesh.sureness import units
 from enmesh.sureness.group import reached, signed
 from enmesh.sureness.units import PairTables, Units
@@ -126,7 +127,7 @@ def compare(
     else:
         means, p_value, exchanged = _between_recordings(together, asked, n_permutations, seed, how)
     _warn_if_too_few(p_value, n_permutations, [*map(len, sides)] if subjects else [], paired)
-    parts = (means[1] - means[0], *means, p_value, units.q_of(p_value))
+    parts = (means[1] - means[0], *means, p_value, q_of(p_value))
     files = [Path(side[0].file).stem for side in sides if len(side) == 1 and side[0].file]
     called = (words[0], words[1]) if words else ((files[0], files[1]) if len(set(files)) == 2 else ("first", "second"))
     ordered = tuple(replace(found, names=both.names, series=None) for found in networks)

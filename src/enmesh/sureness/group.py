@@ -15,6 +15,7 @@ from enmesh.inference.store import described
 from enmesh.inference.workers import in_order
 from enmesh.network.network import FORMAT, Network
 from enmesh.options import describe, names_in, plain, restore
+from enmesh.significance import q_of
 from enmesh.sureness import units
 from enmesh.sureness.units import PairTables
 
@@ -111,7 +112,7 @@ def group(
     corrected, links = (np.array(part, float) for part in zip(*found))
     share, p_value = links.mean(0), signed(corrected, seed)
     np.fill_diagonal(share, np.nan)
-    framed = {"share": share, "te": corrected.mean(0), "p_value": p_value, "q_value": units.q_of(p_value)}
+    framed = {"share": share, "te": corrected.mean(0), "p_value": p_value, "q_value": q_of(p_value)}
     tables = {name: units.frame(everyone.names, matrix) for name, matrix in framed.items()}
     return Group(network, **tables, subjects=len(prepared), own=dict(zip(called, links)))
 

@@ -27,7 +27,6 @@ from enmesh.estimators import KSG, Estimator, Gaussian, Regression
 from enmesh.explain import long_run_variance
 from enmesh.inference.workers import in_order
 from enmesh.measures import Node, Transfers, link
-from enmesh.methods import resolve
 from enmesh.options import restore, whole
 from enmesh.scores import LinkTest
 from enmesh.sureness.units import Units, units_of
@@ -109,30 +108,28 @@ def interval(
     whole("seed", seed)
     ends = link(series, source, target, given)
     if network is not None:
-        told = "network= brings its own test and lags"
-        refuse_if(estimator is not None or embedding is not None, f"{told}; leave out estimator and embedding")
-        ends, score = _asked_as(network, series, ends)
+        ends, score = _asked_as(network, series, ends, not (estimator is None and embedding is None))
         if isinstance(score, LinkTest):
             return _as_inferred(score.bind(series), ends, level)
         estimator, embedding = score.estimator, score.embedding
     if estimator is None and embedding is None:
         return _as_inferred(late.lazy_import("plan").default_scorer(series), ends, level)
-    measure: Estimator = KSG() if estimator is None else resolve(Estimator, estimator)
     pasts = checked_pasts(embedding)
-    transfers = Transfers(series, measure, pasts)
-    if isinstance(measure, Gaussian | Regression):
+    transfers = Transfers(series, KSG() if estimator is None else estimator, pasts)
+    if isinstance(transfers.estimator, Gaussian | Regression):
         return _analytic(transfers, ends, level)
-    value = float(transfers.value(*ends))
     units = units_of(series, None, {"embedding": pasts})
-    tasks = [(units, measure, pasts, ends, [seed, i]) for i in range(n)]
+    tasks = [(units, transfers.estimator, pasts, ends, [seed, i]) for i in range(n)]
     found = np.array(in_order(_halves, tasks, n_jobs=n_jobs, what="halves"))
-    x, _, z = transfers.variables(*ends)
-    power = 1.0 if measure.discrete else max(2 / (len(x) + len(z) + 1), SLOWEST)
-    return _subsampled(value, found, power, level)
+    return _subsampled(transfers, ends, found, level)
 
 
-def _asked_as(network: Any, series: Series, ends: Ends) -> tuple[Ends, Any]:
-    """Return a question with the other sources of the target in a network as the condition, and the network's score."""
+def _asked_as(network: Any, series: Series, ends: Ends, other: bool) -> tuple[Ends, Any]:
+    """Return a question with the other sources of the target in a network as the condition, and the network's score.
+
+    Refuse ``other`` options of the test beside a network.
+    """
+    refuse_if(other, "network= brings its own test and lags; leave out estimator and embedding")
     known = hasattr(network, "candidates")
     refuse_if(not known, f"network={network!r} is no network; give what infer returned, or leave it out")
     told = f"the network has the nodes {', '.join(network.names)}, the series {', '.join(series.names)}"
@@ -197,8 +194,8 @@ def _halves(units: Units, estimator: Estimator, pasts: Pasts, ends: Ends, seed: 
     return [*map(measure, halves), *(sum(map(measure, two)) / 2 for two in quarters)]
 
 
-def _subsampled(value: float, found: np.ndarray, power: float, level: float) -> Interval:
-    """Return limits around the value less its bias, which shrinks with that power of the number of samples.
+def _subsampled(transfers: Transfers, ends: Ends, found: np.ndarray, level: float) -> Interval:
+    """Return limits around the value less its bias, which shrinks with a power of the number of samples.
 
     Two halves that complement each other share nothing. Half their difference scatters as the whole does: its
     part from the samples as much, and its part from the estimator's own noise, which is independent in the two, as
@@ -206,6 +203,8 @@ def _subsampled(value: float, found: np.ndarray, power: float, level: float) -> 
     """
     from scipy.special import ndtri
 
+    value, (x, _, z) = float(transfers.value(*ends)), transfers.variables(*ends)
+    power = 1.0 if transfers.estimator.discrete else max(2 / (len(x) + len(z) + 1), SLOWEST)
     halves, quarters = found[:, :2], found[:, 2:]
     gain = 1 / (2**power - 1)
     centre = value + gain * (value - halves.mean())

@@ -11,7 +11,7 @@ from enmesh.errors import InputError, collected_hazards, hazard
 from enmesh.inference.infer import infer
 from enmesh.network.network import LEVEL, Network
 from enmesh.options import error_rate, whole
-from enmesh.significance import q_values
+from enmesh.significance import q_of
 from enmesh.sureness.compare import Comparison, compare
 from enmesh.within.cautions import CHANGE
 from enmesh.within.changes import Change, change_of, time_of
@@ -225,9 +225,7 @@ def _changes(splits: list[tuple[int, int, _Stretch]], leaves: list[_Stretch]) ->
         after = next(leaf.network for leaf in leaves if leaf.first == at)
         values = [{(r.source, r.target): r.te for r in net.pairs.itertuples()} for net in (before, after)]
         p = stretch.change.pairs
-        q = np.full(p.shape, np.nan)
-        tested = np.isfinite(p)
-        q[tested] = q_values(p[tested])
+        q = q_of(p)
         for j, i in np.argwhere(q <= LEVEL):
             pair = stretch.names[j], stretch.names[i]
             both = [one.get(pair, np.nan) for one in values]

@@ -23,7 +23,6 @@ from enmesh.network.network import Network
 from enmesh.options import whole
 from enmesh.scores import LinkTest
 from enmesh.scores.base import Link, Parents, Score
-from enmesh.significance import q_values
 from enmesh.surrogates.shift import decorrelation_time as decorrelated_at
 from enmesh.tasks import run
 
@@ -219,13 +218,6 @@ def values(series: Series, score: Score, parents: Sequence[Parents]) -> np.ndarr
         else:
             found[0, source, target] = value
     return found
-
-
-def q_of(p_value: np.ndarray) -> np.ndarray:
-    """Return Benjamini-Hochberg q-values over all entries that are not missing, in the same shape."""
-    q, known = np.full(p_value.shape, np.nan), np.isfinite(p_value)
-    q[known] = q_values(p_value[known])
-    return q
 
 
 class PairTables(Reported):

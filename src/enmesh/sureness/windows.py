@@ -13,7 +13,8 @@ from enmesh.inference.run import DOUBTFUL
 from enmesh.inference.workers import in_order
 from enmesh.network.network import LEVEL, Network
 from enmesh.options import restore, whole
-from enmesh.sureness.units import parents_in, q_of, tests_of
+from enmesh.significance import q_of
+from enmesh.sureness.units import parents_in, tests_of
 from enmesh.te_matrix import warn_if_too_few
 
 
