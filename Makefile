@@ -24,7 +24,7 @@ test-slow: .venv/ready warm
 
 test-lowest: BIN := $(LOWEST)/bin
 test-lowest: $(LOWEST)/ready
-	$(BIN)/enmesh warm > /dev/null
+	$(BIN)/python tools/warm.py > /dev/null
 	$(PYTEST)
 
 test-browser: .venv/ready
@@ -36,7 +36,7 @@ test-browser: .venv/ready
 
 # Kernels are compiled once, not by each of the processes that test.
 warm: .venv/ready
-	$(BIN)/enmesh warm > /dev/null
+	$(BIN)/python tools/warm.py > /dev/null
 
 lint: .venv/ready
 	$(BIN)/ruff check .

@@ -504,7 +504,7 @@ def test_demo_finds_its_network(run, folder, monkeypatch, surrogates):
 
 
 @pytest.mark.parametrize(
-    "command", ["", "demo", "infer", "te", "lags", "warm", "embed", "score", "simulate", "reproduce", "runs"]
+    "command", ["", "demo", "infer", "te", "lags", "embed", "score", "simulate", "reproduce", "runs"]
 )
 def test_help_has_examples(run, command):
     code, out, err = run(f"{command} --help")

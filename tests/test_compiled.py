@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tools import warm
 
 import enmesh
 from enmesh import compiled
-from enmesh.cli import warm
 
 COUNT = """
 import numpy as np
@@ -66,18 +66,12 @@ def test_functions_of_others_are_not_reported(caplog):
     assert not caplog.records
 
 
-@pytest.mark.parametrize("name", warm._questions())
-def test_warming_does_what_needs_its_kernels(name, monkeypatch):
-    """Every piece of work reaches compiled code, which is there afterwards."""
-    monkeypatch.setattr(compiled.notice, "quiet", False)
-    warm._warmed(name)
-    _, compiled_now, kept = warm._warmed(name)
-    assert compiled_now == 0
-    assert kept
-
-
-def test_warm_says_where_kernels_cannot_be_kept(monkeypatch):
-    monkeypatch.setattr(compiled.notice, "unkept", True)
-    monkeypatch.setattr(warm, "_warmed", lambda name: (1.0, 1, False))
-    with pytest.raises(enmesh.InputError, match="set NUMBA_CACHE_DIR"):
-        warm.warm({})
+@pytest.mark.parametrize("name", warm.questions())
+def test_warming_compiles_what_a_question_needs(name):
+    """What was compiled once is there for the same question."""
+    ask = warm.questions()[name]
+    ask()
+    before = len(compiled.notice.compiled)
+    ask()
+    assert len(compiled.notice.compiled) == before
+    assert not compiled.notice.unkept

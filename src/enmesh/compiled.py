@@ -72,7 +72,7 @@ def _never_fail(cache: Any) -> None:
 
 
 class Notice(event.Listener):
-    """Takes note of what is compiled, and says once for a process, unless ``quiet``, that it takes a while.
+    """Takes note of what is compiled, and says once for a process that it takes a while.
 
     ``compiled`` are the functions of this package that were compiled, not loaded; ``unkept`` says that no folder can
     be written to keep them, neither the package's nor one in the user's home.
@@ -80,17 +80,17 @@ class Notice(event.Listener):
 
     def __init__(self) -> None:
         self.compiled: list[str] = []
-        self.unkept = self.quiet = False
+        self.unkept = False
 
     def on_start(self, what: Any) -> None:
         """Take note of a function of this package; say so if it is the first."""
         function = what.data["dispatcher"].py_func
         if not function.__module__.startswith("enmesh."):
             return
-        if not self.compiled and not self.quiet:
+        if not self.compiled:
             advice = "no folder can be written to keep them for the next process, set NUMBA_CACHE_DIR to one that can"
-            how = ("", advice) if self.unkept else (", once on this machine", "enmesh warm does it ahead")
-            log.warning("compiling kernels%s, about 3 to 8 s; %s", *how)
+            how = ("", f"; {advice}") if self.unkept else (", once on this machine", "")
+            log.warning("compiling kernels%s, about 3 to 8 s%s", *how)
         self.compiled.append(f"{function.__module__}.{function.__name__}")
 
     def on_end(self, what: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from enmesh import __version__
-from enmesh.cli import arguments, compare, help, infer, inspect, measure, model, regimes, show, simulate, warm
+from enmesh.cli import arguments, compare, help, infer, inspect, measure, model, regimes, show, simulate
 from enmesh.cli import open as page
 from enmesh.data.rules import Reading
 from enmesh.data.table import visible
@@ -63,7 +63,7 @@ READING_WORD = re.compile(rf"(?P<verb>pass )?\b(?P<word>{WORDS})=(?P<value>{VALU
 COMMANDS = (
     simulate.demo, inspect.inspect, infer.infer, measure.te, measure.lags, measure.embed, measure.score,
     compare.compare, regimes.regimes, model.whatif, model.power, simulate.simulate, simulate.datasets,
-    simulate.reproduce, infer.runs, warm.warm, page.open,
+    simulate.reproduce, infer.runs, page.open,
 )  # fmt: skip
 
 
