@@ -614,6 +614,10 @@ def test_degrees_of_freedom():
         (lambda: em.KSG(theiler=-1), "theiler=-1 is not possible; give a whole number of at least 0"),
         (lambda: em.Kernel(width=0), "width=0 is not possible; give a positive number of standard deviations"),
         (
+            lambda: em.Kernel(width=float("nan")),
+            "width=nan is not possible; give a positive number of standard deviations",
+        ),
+        (
             lambda: em.Discrete(correction="panzeri"),
             "correction='panzeri' is not known; use 'none', 'miller-madow', 'grassberger'",
         ),

@@ -284,6 +284,13 @@ def test_skill_says_where_links_do_not_help():
         assert "do not help" in found.sentence
 
 
+def test_skill_at_horizons_that_few_origins_reach(linear):
+    series = linear.series[:300]
+    assert linear.skill(series, horizons=(40,)).table.horizon.tolist() == [1, 40] * len(series.names)
+    with pytest.raises(em.InputError, match="horizon 200 is too long"):
+        linear.skill(series, horizons=(40, 200))
+
+
 def test_uncertainty_of_the_graph_widens_limits(chain):
     sure = fit(chain, CHAIN, stability={"a>b": 1.0, "b>c": 1.0})
     unsure = fit(chain, CHAIN, stability={"a>b": 0.6, "b>c": 1.0})

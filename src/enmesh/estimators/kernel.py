@@ -7,6 +7,7 @@ The value depends on the width; compare values of one width only.
 """
 
 import functools
+import sys
 from dataclasses import field
 from typing import Any
 
@@ -52,7 +53,7 @@ class Kernel(ByNeighbours):
     threads: int = field(default=1, compare=False)
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.width) and self.width > 0):
+        if not 0 < self.width <= sys.float_info.max:
             advice = "give a positive number of standard deviations"
             raise InputError(f"width={self.width!r} is not possible; {advice}")
         super().__post_init__()

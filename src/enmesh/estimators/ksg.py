@@ -87,7 +87,7 @@ class KSG(ByNeighbours):
     def __post_init__(self) -> None:
         if self.k is None and self.residual == "none":
             object.__setattr__(self, "k", USUAL)
-        if not (np.isfinite(self.noise) and 0 <= self.noise < 1):
+        if not 0 <= self.noise < 1:
             raise InputError(f"noise={self.noise!r} is not possible; give a small number such as 1e-8, or 0")
         known_fields(self, algorithm=(1, 2), normalise=("zscore", "rank"), residual=tuple(RESIDUALS))
         super().__post_init__()

@@ -128,6 +128,7 @@ def skill(
     )
     for start, stop in zip(cuts[:-1], cuts[1:]):
         judge.fold(data, rows[start], rows[start:stop])
+    refuse_if({*ahead} - judge.reached, f"horizon {ahead[-1]} is too long for these samples; give a shorter one")
     seen = bool(model.digest) and given.digest == model.digest
     if seen:
         hazard("the graph was inferred from the samples that it predicts here; infer it from the first part of them")
@@ -142,6 +143,7 @@ class _Judge:
         self.losses: dict[tuple[str, int, int], list[np.ndarray]] = {}
         self.densities: dict[tuple[str, int], list[np.ndarray]] = {}
         self.ranks: list[np.ndarray] = []
+        self.reached = {1}  # horizons that some samples lie within
 
     def fold(self, data: Data, origin: int, rows: np.ndarray) -> None:
         """Fit all contenders to the samples before an origin, and judge them on rows after it."""
@@ -179,7 +181,10 @@ class _Judge:
         lengths = np.cumsum([len(trial) for trial in data.trials])
         ends = lengths[np.searchsorted(lengths, rows, side="right")]
         rows = rows[rows + horizon - 1 < ends]
-        rows = rows[np.unique(np.linspace(0, len(rows) - 1, MOST_ORIGINS).astype(int))] if len(rows) else rows
+        if not len(rows):
+            return
+        self.reached.add(horizon)
+        rows = rows[np.unique(np.linspace(0, len(rows) - 1, MOST_ORIGINS).astype(int))]
         linear = all(node.linear for node in model.nodes.values())
         paths = 1 if linear else PATHS
         start = np.repeat(data.histories(rows - 1, model.span), paths, axis=0)
