@@ -102,11 +102,15 @@ def _reached(over: Callable[[float], float], low: float, high: float) -> float:
     return math.exp(float(brentq(lambda x: over(math.exp(x)), math.log(low), math.log(high), xtol=1e-6)))
 
 
-def _sizes(samples: float, count: int) -> np.ndarray:
-    """Return quantiles of the sum of squares of so many samples of a source with unit variance."""
+def _sizes(samples: float, count: int, memory: float = 0.0) -> np.ndarray:
+    """Return quantiles of the sum of squares of so many samples of a source with unit variance.
+
+    The squares of neighbouring samples have the correlation ``memory**2``, so that fewer of them are independent.
+    """
     from scipy.special import gammaincinv
 
-    return np.asarray(2 * gammaincinv(max(samples, 1) / 2, (np.arange(count) + 0.5) / count))
+    alone = max(samples * (1 - memory**2) / (1 + memory**2), 1)
+    return np.asarray(2 * gammaincinv(alone / 2, (np.arange(count) + 0.5) / count)) * max(samples, 1) / alone
 
 
 @dataclass(frozen=True)
@@ -132,15 +136,19 @@ class LadderTest(Test):
             return 0.0
         alike = self.memory ** (2 * max(1.0, samples / SHIFTS))  # squares of sums at neighbouring shifts
         drawn = _drawn_ladder(self.lags, self.partners, self.memory, round(10 * (1 - alike) / (1 + alike)) or 1)
-        moved = np.sqrt(_sizes(samples - used, DRAWS)[drawn.order] * math.expm1(2 * te))
+        moved = np.sqrt(_sizes(samples - used, DRAWS, self.memory)[drawn.order] * math.expm1(2 * te))
         noise = (_sizes(left, DRAWS)[drawn.noise] / left)[:, None]
         total, parts = drawn.others, (1 - TOGETHER * (self.lags > 1)) / self.lags
         weights = [weight * parts for weight in WEIGHTS[True]] + [TOGETHER] * (self.lags > 1)
         there = moved[:, None] * self.memory ** np.arange(drawn.line.shape[1])
+        # The link gives the target's residual some of the source's memory: shifted sources depend on it a little more.
+        more = -math.expm1(-2 * te) * 2 * self.memory**2 / (1 - self.memory**2)
         for rung, (dof, sums, weight) in enumerate(zip(drawn.dof, drawn.sums, weights)):
             signal = there * (2 * drawn.line + there) * (rung != 2)  # the spread does not see a line
             signal = signal[:, :1] if rung == 4 else signal
-            p = fdtrc(dof, left, (sums + signal) / (dof * noise * drawn.wider[rung]))
+            lines = 0 if rung == 2 else dof if rung == 4 else 1
+            wider = np.maximum(drawn.wider[rung] * (1 + more * lines / dof), 1)
+            p = fdtrc(dof, left, (sums + signal) / (dof * noise * wider))
             total = total + (weight / np.tan(np.pi * np.clip(p, 1e-300, 0.99))).sum(1)
         return float((total >= 1 / math.tan(math.pi * self.level)).mean())
 
@@ -177,11 +185,11 @@ def _drawn_ladder(lags: int, partners: int, memory: float, tenths: int) -> _Draw
     chosen = [z[:, :, :1, :1], z[:, :, curve, :1], z[:, :, :2, 1:2], z]
     sums = [(one**2).sum((2, 3)) for one in chosen]
     dof = [one.shape[2] * one.shape[3] for one in chosen] + [lags] * (lags > 1)
-    wider = [np.maximum(rng.chisquare(shifts * d, (DRAWS, 1)) / (shifts * d), 1) for d in dof]
+    wider = [rng.chisquare(shifts * d, (DRAWS, 1)) / (shifts * d) for d in dof]
     near = min(lags, 1 + int(math.log(SEEN) / math.log(memory))) if memory > 0 else 1
     others = np.zeros(DRAWS)
     for d, one, by, weight in zip(dof, sums, wider, WEIGHTS[True]):
-        p = np.clip(chdtrc(d, one[:, near:] / by), 1e-300, 0.99)
+        p = np.clip(chdtrc(d, one[:, near:] / np.maximum(by, 1)), 1e-300, 0.99)
         others += (weight * (1 - TOGETHER) / lags / np.tan(np.pi * p)).sum(1)
     of_lags = [one[:, :near] for one in sums] + [(new[:, :, 0, 0] ** 2).sum(1, keepdims=True)] * (lags > 1)
     return _Drawn(z[:, :near, 0, 0], of_lags, dof, wider, others, rng.permutation(DRAWS), rng.permutation(DRAWS))
