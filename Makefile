@@ -6,7 +6,7 @@ TOOLS := .venv-tools
 # The tests start many processes, which are quicker to start where bytecode is kept.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow test-lowest test-browser warm lint lint-metadata docs paper bench release-check clean
+.PHONY: demo test tested test-slow test-lowest test-browser warm lint lint-metadata docs paper bench release-check clean
 
 demo: .venv/ready
 	$(BIN)/enmesh demo
@@ -14,8 +14,11 @@ demo: .venv/ready
 # Two processes test, each with one thread of linear algebra.
 PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
+# Types are checked beside the tests.
 test: .venv/ready
-	$(MAKE) --no-print-directory --jobs 2 lint warm
+	$(MAKE) --no-print-directory --jobs 2 tested lint
+
+tested: warm
 	$(PYTEST)
 
 test-slow: .venv/ready warm

@@ -434,6 +434,17 @@ def test_embed(run, options):
     assert f"--dim {same.pop() if len(same) == 1 else kappas}" in out
 
 
+def test_inspect_and_datasets_say_what_there_is(run):
+    code, out, _ = run("inspect data.csv")
+    assert code == 0
+    assert out.startswith("Data: 3 nodes, 300 samples.\n")
+    assert "Plan: max_lag 5 (default; " in out
+    assert "First step: Infer the network.\n  enmesh infer data.csv\n" in out
+    code, out, _ = run("datasets")
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()] == list(em.datasets.names())
+
+
 def test_score(run):
     code, out, _ = run('score data.csv --graph "a>b, b>c" --score tea --estimator gaussian --dim 1 --json')
     score = em.TEA(estimator=em.Gaussian(), embedding=em.Embedding(), null="shift")

@@ -81,11 +81,6 @@ class LinkTest(Score):
         """The linear measure, which draws the evidence of a link."""
         return Gaussian(normalise="rank")
 
-    @property
-    def alpha(self) -> float:  # type: ignore[override]
-        """The level as the paper's confidence level."""
-        return 1 - self.level
-
     def with_embedding(self, series: Series) -> "LinkTest":
         """Return itself: lags that are left open are selected target by target."""
         return self
