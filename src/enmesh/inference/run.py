@@ -234,24 +234,19 @@ class Run:
     def _searched(
         self, evaluator: Evaluator, search: Search, allowed: Parents, selected: bool
     ) -> tuple[int, Found, tuple[Candidate, ...]]:
-        """Find the best graph and test its edges; raise the number of parents as long as a source is left out by it."""
-        limit, most, reason = self._parent_limits(evaluator, allowed, selected)
+        """Find the best graph, test its edges, and warn of sources that the number of parents leaves out."""
+        limit, reason = self._parent_limit(evaluator, allowed, selected)
         level = 1 - (evaluator.score.alpha or 1 - LINK_LEVEL)
         bounds, redundant = evaluator.scorer.bounds(allowed), evaluator.redundant
         dear = (i for i, sources in enumerate(allowed) if selected and len(sources) > FEW)
         bounded = any(evaluator.scorer.ceiling_tests(i, allowed[i]) for i in dear)
         ceilings = evaluator.ceilings if bounded else None
         problem = replace(self.problem, candidates=allowed, bounds=bounds, redundant=redundant, ceilings=ceilings)
-        while True:
-            with self.progress.phase("searching"):
-                found = search.run(evaluator, replace(problem, max_parents=limit))
-            with self.progress.phase("testing links"):
-                tests = self._edge_tests(evaluator, found.parents, allowed)
-            left_out = self._left_out(level, found.parents, tests, limit)
-            if not left_out or limit >= most:
-                break
-            limit += 1
-        if left_out:
+        with self.progress.phase("searching"):
+            found = search.run(evaluator, replace(problem, max_parents=limit))
+        with self.progress.phase("testing links"):
+            tests = self._edge_tests(evaluator, found.parents, allowed)
+        if left_out := self._left_out(level, found.parents, tests, limit):
             hazard(
                 f"at most {limit} parents per node were allowed, but {first_few(left_out)} "
                 f"{'is' if len(left_out) == 1 else 'are'} significant beyond them; raise max_parents"
@@ -265,12 +260,11 @@ class Run:
             hazard(f"{at}; a larger max_lag may show more")
         return limit, found, tests
 
-    def _parent_limits(self, evaluator: Evaluator, allowed: Parents, selected: bool) -> tuple[int, int, str]:
-        """Return how many parents a node may have at first and at most, and why no more."""
+    def _parent_limit(self, evaluator: Evaluator, allowed: Parents, selected: bool) -> tuple[int, str]:
+        """Return how many parents a node may have, and why no more."""
         others, widest, score = self.series.n_nodes - 1, max(map(len, allowed), default=0), evaluator.score
         if self._max_parents is not None:
-            limit = min(others, self._max_parents)
-            return limit, limit, ""
+            return min(others, self._max_parents), ""
         by_regression = selected and score.estimator.analytic
         most, reason = (others, "") if by_regression else _max_parents_for(self.series, score)
         most = min(others, most)
@@ -280,7 +274,7 @@ class Run:
         if affordable < min(most, widest):
             most = max(first, affordable)
             reason = f"more would be over {BUDGET_ANALYTIC:,} sets of parents for a node"
-        return max(first, min(most, widest)), most, reason
+        return max(first, min(most, widest)), reason
 
     def _left_out(self, level: float, parents: Parents, tests: tuple[Candidate, ...], limit: int) -> list[str]:
         """Return links to full targets that are significant given the parents kept."""
