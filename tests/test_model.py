@@ -103,6 +103,16 @@ def test_a_line_stays_unless_a_curve_is_surely_better_and_a_curve_unless_another
     assert fits(lambda z: 0.6 * z - 0.05 * z**2, 1) == ("linear", "quadratic")
 
 
+def test_a_fine_spline_follows_a_kink_where_samples_are_many():
+    series = em.simulate.coupled_map("a>b", n=20_000, map="tent", noise=0.05, coupling=0.05, seed=5)
+    few, many = (fit(series[:n], {}, own_past=1, basis="fine spline") for n in (2000, 20_000))
+    assert [one.nodes[0].basis.knots.shape for one in (few, many)] == [(1, 12), (1, 27)]
+    made = many.simulate(20_000, seed=1).values[:, 0]
+    np.testing.assert_allclose(
+        np.quantile(made, [0.05, 0.1, 0.9]), np.quantile(series.values[:, 0], [0.05, 0.1, 0.9]), atol=0.01
+    )
+
+
 def test_a_simulation_has_the_distribution_of_the_data(maps):
     made = maps.simulate(4000, seed=1)
     for i in range(3):

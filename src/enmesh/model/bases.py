@@ -9,7 +9,7 @@ import numpy as np
 from enmesh.options import plain
 
 KINDS = ("linear", "quadratic", "cubic", "spline", "fine spline")
-KNOTS = {"spline": 6, "fine spline": 12}
+KNOTS = {"spline": 6, "fine spline": 12}  # the fine spline has more where there are many samples: their cube root
 MOST_FOR_PRODUCTS, MOST_FOR_TRIPLES = 12, 8  # inputs; with more of them only powers of each are taken
 MARGIN, STEP = (0.15, 0.02)  # of the range of the data: how far curves go on beyond it; where their slope is taken
 DEPENDENT = 1e-7  # share of a feature that the features before it leave; below, the feature is dropped
@@ -47,7 +47,8 @@ class Basis:
         low, high = (u.min(axis=0), u.max(axis=0)) if d else (np.empty(0), np.empty(0))
         knots = nothing()
         if kind in KNOTS and d:
-            knots = np.quantile(u, np.linspace(0.02, 0.98, KNOTS[kind]), axis=0).T
+            count = max(KNOTS[kind], int(len(x) ** (1 / 3))) if kind == "fine spline" else KNOTS[kind]
+            knots = np.quantile(u, np.linspace(0.02, 0.98, count), axis=0).T
         return cls(kind=kind, centre=centre, scale=scale, low=low, high=high, knots=knots)
 
     def beyond(self, x: np.ndarray) -> np.ndarray:
