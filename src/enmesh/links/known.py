@@ -7,11 +7,13 @@ divided by its spread, as the common volatility of the nodes predicts it.
 
 What is left of the target is not one number for each sample but several functions of it, the responses: location,
 spread and shape. One more response is of the spread alone: a power of the size of the residual, divided by the spread
-that known variables predict, where that pays (AIC). A source that moves the variance of the target moves it.
+that known variables predict, where that pays (AIC). A source that moves the variance of the target moves it. Where that
+pays, and the volatility does not, the regression of the location is weighted too: target, known variables and sources
+are divided by the spread (Harvey 1976). Samples that say much about the target then count more.
 """
 
 from collections.abc import Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -25,6 +27,13 @@ PARTNERS = 8  # sources at most whose products with a further one are features (
 SIMPLER = 0.99  # times the error of a smaller basis, or shorter own past, below which a larger one is taken
 KEPT = 200_000  # samples of regressions that are kept: 256 MB if all are of the largest basis
 LEVERAGE = 0.05  # the least share of a sample that its own value does not decide
+
+
+class View(NamedTuple):
+    """A regression on what is known: an orthonormal ``basis (k, n)``, and ``responses (q, n)`` orthogonal to it."""
+
+    basis: np.ndarray
+    responses: np.ndarray
 
 
 class Known:
@@ -41,6 +50,7 @@ class Known:
             (self._regressed(ranked) for ranked in (False, True)), key=lambda found: found[0]
         )
         self._responses: np.ndarray | None = None
+        self._inverse: np.ndarray | None = None  # 1 / spread, if the regression of the location is weighted
         self.told: np.ndarray | None = None  # what lagged variables say roughly, when that was asked (`promising`)
         self.dependent: list[Lagged] | None = None  # present values that depend on what is left, when they were asked
 
@@ -112,9 +122,16 @@ class Known:
         return self._responses
 
     @property
-    def asked(self) -> np.ndarray:
-        """The responses, followed by that of the spread alone."""
-        return np.concatenate([self.responses, self.spread])
+    def views(self) -> tuple[View, View]:
+        """The regressions of the location, which may be weighted, and of the responses followed by the spread alone."""
+        if self._responses is None:
+            self._respond()
+        return self._views
+
+    def weighted(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows divided by the spread of the target, if the regression of the location is weighted."""
+        self.views  # noqa: B018
+        return rows if self._inverse is None else rows * self._inverse.astype(rows.dtype, copy=False)
 
     def _respond(self) -> None:
         samples, place, scaled, spread = self.samples, self.place, None, None
@@ -123,11 +140,12 @@ class Known:
         else:
             made = rank_functions(self._residual)
             place = self._widened(made[1])
-            scaled = self._scaled(made[0], samples.volatility_basis(self.rows))
-            made = made if scaled is None else rank_functions(scaled)
+            scaled = self._evened(made[0], samples.volatility_basis(self.rows))
+            made = made if scaled is None else rank_functions(made[0] * scaled)
             told = [samples.take(one, self.variables, self.rows) for one in (samples.functions[0], samples.spread)]
-            even = self._scaled(made[0], orthonormal(np.concatenate([np.ones((1, self.n)), *told])))
-            spread = spread_function(made[0] if even is None else rank_functions(even, 1)[0])[None]
+            even = self._evened(made[0], orthonormal(np.concatenate([np.ones((1, self.n)), *told])))
+            spread = spread_function(made[0] if even is None else rank_functions(made[0] * even, 1)[0])[None]
+            self._inverse = even if scaled is None else None
         made = made[np.abs(made).max(axis=1) > 0]
         self.basis = self._all[: self._ends[place]]
         if scaled is not None:  # what the volatility says of the spread beyond that is known too
@@ -135,6 +153,12 @@ class Known:
         self.rank = int((np.einsum("ij,ij->i", self.basis, self.basis) > 0.5).sum())
         self._responses = whitened(made - (made @ self.basis.T) @ self.basis)
         self.spread = self._responses[1:2] if spread is None else self._beside(spread)
+        location, shape = View(self.basis, self._responses[:1]), np.concatenate([self._responses, self.spread])
+        if self._inverse is not None:
+            basis, left = orthonormal(self.basis * self._inverse), self._residual * self._inverse
+            score = rank_functions(left - (left @ basis.T) @ basis, 1)
+            location = View(basis, whitened(score - (score @ basis.T) @ basis))
+        self._views = location, View(self.basis, shape)
         self.partners = samples.take(samples.scale(self.ranked), self._strongest(), self.rows)
 
     def _beside(self, spread: np.ndarray) -> np.ndarray:
@@ -166,10 +190,9 @@ class Known:
             best = place if errors[place] < SIMPLER * errors[best] else best
         return best
 
-    def _scaled(self, score: np.ndarray, columns: np.ndarray) -> np.ndarray | None:
-        """Return the residual divided by its spread, as columns predict it, if they do (AIC)."""
-        log = np.log(score**2 + 1e-2)
-        predicted = (columns @ log) @ columns
+    def _evened(self, score: np.ndarray, columns: np.ndarray) -> np.ndarray | None:
+        """Return 1 / spread of the residual as columns predict it, if they do (AIC)."""
+        predicted = (columns @ np.log(score**2 + 1e-2)) @ columns
         scaled = score / np.exp(predicted / 2)
         gain = self.n * (np.log(np.mean(score**2)) - np.log(np.mean(scaled**2))) - predicted.sum()
-        return scaled if gain > 2 * len(columns) else None
+        return np.exp(-predicted / 2) if gain > 2 * len(columns) else None

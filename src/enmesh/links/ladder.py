@@ -3,11 +3,11 @@
 1. **Known.** The target is regressed on its own past and on the other sources (`known`). Functions of the residual are
    the responses: location, spread, shape.
 2. **Features** of a lagged variable of the source: its value, its square, functions of its rank, its products with
-   known variables, and a power of the size of its normal score (spread).
+   known variables, and a power of the size of its normal score (spread). A weighted regression weighs them too.
 3. **Rungs.** A rung is one multivariate regression of responses on features, with Wilks' lambda and Rao's F. There are
    four for each lag: linear (its value; location), quadratic (square and products too; location), spread (normal score
-   and its power; spread), and full (functions and products; location and shapes). A fifth is linear in all lags of the
-   source together.
+   and its power; spread), and full (functions, and the product with the last own value; location and shapes). A fifth
+   is linear in all lags of the source together. Those of the location alone are weighted where that pays (`known`).
 4. **One p-value.** The Cauchy combination test (Liu and Xie 2020) combines the p-values of all rungs and lags. It is
    valid for dependent tests. The linear rung has most weight if the linear model of the target is the best one.
 5. **Chance.** If that p-value is at most `LOOK`, the source is shifted in a circle `SHIFTS` times. The statistic is
@@ -43,6 +43,9 @@ ALIVE = 1e-6  # share of a feature's size that must be left by what is known
 SINGLE = np.float32  # precision of features that are shifted, or asked roughly
 ROUNDED = 1e-4  # share of their size that must be left then
 AT_ONCE = 100_000  # values of lagged variables whose features are made at once (memory)
+# Products that are asked about the shape: with the last own value. (sizes.py, maps of 40 nodes, 8 networks from 400:
+# recall .842, with all products .827. Products of counts have heavy tails.)
+PRODUCTS = 1
 GOLDEN = (5**0.5 - 1) / 2
 
 
@@ -108,24 +111,27 @@ def combined(p: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 def rungs(known: Known, candidates: Sequence[Lagged], turns: Turns | None = None, joint: bool = False) -> list[Rung]:
     """Return the four rungs of every lagged variable; if ``joint`` or shifted in a circle, of all together."""
-    responses, n = known.asked, known.n
-    features = _features(known, candidates, turns)
-    basis, responses = (rows.astype(features.dtype, copy=False) for rows in (known.basis, responses))
-    size, parts = features.shape[2], len(candidates) if joint or turns else 1
-    features = features.reshape(-1, parts * size, n)
-    explained, told = features @ basis.T, features @ responses.T  # one product each: asked alone, the same in every bit
-    products = (features @ features.transpose(0, 2, 1)).astype(float)
-    whole = np.einsum("cmm->cm", products).copy()
-    products -= explained @ explained.transpose(0, 2, 1)
-    left = np.einsum("cmm->cm", products).copy()
-    alive = left > (ALIVE if features.dtype == float else ROUNDED) * np.maximum(whole, 1e-12)
-    unit = np.where(alive, 1 / np.sqrt(np.where(alive, left, 1)), 0)
-    products = products * unit[:, :, None] * unit[:, None, :]
-    told = told * unit[:, :, None]
-    return [
-        _rung(products, told[:, :, some], alive, [part * size + i for part in range(parts) for i in chosen])
-        for chosen, some in feature_sets(size, len(known.responses))
-    ]
+    parts, found = len(candidates) if joint or turns else 1, []
+    q = len(known.responses)
+    for view, (basis, responses) in enumerate(known.views):
+        features = _features(known, candidates, view, turns)
+        basis, responses = (rows.astype(features.dtype, copy=False) for rows in (basis, responses))
+        size = features.shape[2]
+        features = features.reshape(-1, parts * size, known.n)
+        explained, told = features @ basis.T, features @ responses.T  # one product each: alone the same in every bit
+        products = (features @ features.transpose(0, 2, 1)).astype(float)
+        whole = np.einsum("cmm->cm", products).copy()
+        products -= explained @ explained.transpose(0, 2, 1)
+        left = np.einsum("cmm->cm", products).copy()
+        alive = left > (ALIVE if features.dtype == float else ROUNDED) * np.maximum(whole, 1e-12)
+        unit = np.where(alive, 1 / np.sqrt(np.where(alive, left, 1)), 0)
+        products = products * unit[:, :, None] * unit[:, None, :]
+        told = told * unit[:, :, None]
+        for of, chosen, some in rung_sets(size, q):
+            if of == view:
+                every = [part * size + i for part in range(parts) for i in chosen]
+                found.append(_rung(products, told[:, :, some], alive, every))
+    return found
 
 
 def one_by_one(known: Known, candidates: Sequence[Lagged]) -> np.ndarray:
@@ -134,44 +140,55 @@ def one_by_one(known: Known, candidates: Sequence[Lagged]) -> np.ndarray:
     return combined(p, np.array(WEIGHTS[known.linear]))
 
 
-def feature_sets(size: int, q: int) -> tuple[tuple[list[int], slice], ...]:
-    """Return which of ``size`` features (see `_features`) and of ``q`` responses, then the spread, each rung has."""
-    line, curve = [size - 3], [size - 3, size - 2, *range(FUNCTIONS, size - 3)]
-    return (line, slice(0, 1)), (curve, slice(0, 1)), ([0, size - 1], slice(q, None)), ([*range(size - 3)], slice(0, q))
+def rung_sets(size: int, q: int) -> tuple[tuple[int, list[int], slice], ...]:
+    """Return of each rung its view, its features of ``size``, and its responses: of ``q``, then that of the spread."""
+    one, every = slice(0, 1), [*range(size)]
+    shape = [*range(FUNCTIONS), *range(FUNCTIONS + 1, size)]
+    return (0, [0], one), (0, every, one), (1, [0, FUNCTIONS], slice(q, None)), (1, shape, slice(0, q))
+
+
+def regression_of(known: Known, sources: Sequence[Lagged], rung: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return what sources add to the basis of a rung, of unit length, and its responses; rung 4 is linear in all."""
+    view, (q, rows) = 0, (len(known.responses), known.n)
+    if rung == 4:
+        values = known.samples.scale(known.ranked)
+        every, some = known.weighted(known.samples.take(values, sources, known.rows)), slice(0, 1)
+    else:
+        view = int(rung > 1)
+        features = _features(known, sources, view, None)[0]
+        _, which, some = rung_sets(features.shape[1], q)[rung]
+        every = features[:, which].reshape(-1, rows)
+    basis, responses = known.views[view]
+    added = orthonormal(np.concatenate([basis, every]))[len(basis) :]
+    return added[np.abs(added).max(axis=1) > 0], responses[some]
 
 
 def local_values(known: Known, sources: Sequence[Lagged], found: Tested, joint: bool) -> np.ndarray:
     """Return one value per sample: log-likelihood ratios of Gaussian responses. Their mean is the value of the link."""
-    samples, n = known.samples, known.n
-    if found.rung == 4:
-        features = samples.take(samples.scale(known.ranked), sources, known.rows)
-        some = slice(0, 1)
-    else:
-        chosen = sources if joint else [v for v in sources if v.lag == found.lag]
-        every = _features(known, chosen, None)[0]
-        which, some = feature_sets(every.shape[1], len(known.responses))[found.rung]
-        features = every[:, which].reshape(-1, n)
-    responses = known.asked[some]
-    basis = orthonormal(np.concatenate([known.basis, features]))[len(known.basis) :]
+    chosen = sources if joint or found.rung == 4 else [v for v in sources if v.lag == found.lag]
+    basis, responses = regression_of(known, chosen, found.rung)
     left = responses - (responses @ basis.T) @ basis
     after = left @ left.T + 1e-12 * np.eye(len(left))
     moved = (responses**2).sum(0) - np.einsum("in,ij,jn->n", left, np.linalg.inv(after), left)
-    values = 0.5 * (n * moved - np.linalg.slogdet(after)[1])
+    values = 0.5 * (known.n * moved - np.linalg.slogdet(after)[1])
     return values * (found.value / max(float(values.mean()), 1e-12))
 
 
-def _features(known: Known, candidates: Sequence[Lagged], turns: Turns | None) -> np.ndarray:
-    """Return functions, products with known variables, value, square, spread ``(shifts or 1, candidates, :, n)``."""
-    samples, rows, n = known.samples, known.rows, known.n
-    values = [*samples.functions, samples.scale(known.ranked), samples.spread]
+def _features(known: Known, candidates: Sequence[Lagged], view: int, turns: Turns | None) -> np.ndarray:
+    """Return the features of a view, ``(shifts or 1, candidates, :, n)``.
+
+    Of the location: value, square, products with known variables. Of the shape: functions, spread, and the product with
+    the last own value.
+    """
+    samples, rows, partners = known.samples, known.rows, known.partners[: PRODUCTS if view else None]
+    values = [*samples.functions, samples.spread] * view + [samples.scale(known.ranked)]
     whole = np.stack([samples.take(one, candidates, rows) for one in values], axis=1)
     moved = shifted(whole.astype(SINGLE), turns) if turns else whole[None]
-    size = FUNCTIONS + len(known.partners) + 3
-    made = np.empty((len(moved), len(candidates), size, n), moved.dtype)
-    made[:, :, :FUNCTIONS], made[:, :, -3], made[:, :, -1] = moved[:, :, :-2], moved[:, :, -2], moved[:, :, -1]
-    made[:, :, FUNCTIONS:-3] = made[:, :, -3:-2] * known.partners.astype(made.dtype)
-    made[:, :, -2] = made[:, :, -3] ** 2
-    return made
+    value = moved[:, :, -1:]
+    products = value * partners.astype(value.dtype)
+    if view:
+        return np.concatenate([moved[:, :, :-1], products], axis=2)
+    return known.weighted(np.concatenate([value, value**2, products], axis=2))
 
 
 def _rung(products: np.ndarray, told: np.ndarray, alive: np.ndarray, chosen: list[int]) -> Rung:
@@ -225,9 +242,10 @@ def together(known: Known, sources: Sequence[Lagged], lags: int, turns: Turns | 
     """Return the linear regression on all ``lags`` of each source together; with ``turns``, for every shift."""
     samples = known.samples
     x = samples.take(samples.scale(known.ranked), sources, known.rows)
-    x = shifted(x.astype(SINGLE), turns) if turns else x.reshape(-1, lags, known.n)
-    explained = (x @ known.basis.astype(x.dtype, copy=False).T).astype(float)
-    told = (x @ known.responses[0].astype(x.dtype)).astype(float)
+    x = known.weighted(shifted(x.astype(SINGLE), turns) if turns else x.reshape(-1, lags, known.n))
+    basis, responses = known.views[0]
+    explained = (x @ basis.astype(x.dtype, copy=False).T).astype(float)
+    told = (x @ responses[0].astype(x.dtype)).astype(float)
     size, axes = np.linalg.eigh(x @ x.transpose(0, 2, 1) - explained @ explained.transpose(0, 2, 1))
     there = size > ALIVE * known.n
     along = np.einsum("smr,sm->sr", axes, told) ** 2 * there / np.where(there, size, 1)
@@ -329,18 +347,9 @@ class Ladder:
 
     def _tails(self, strongest: Sequence[Lagged]) -> list[float]:
         """Return how heavy the tails of responses and features of each rung are together (`wilks.tails`)."""
-        known, samples = self.known, self.known.samples
-        every = _features(known, strongest, None)[0]
-        sets = [
-            (every[:, which].reshape(-1, known.n), some)
-            for which, some in feature_sets(every.shape[1], len(known.responses))
-        ]
-        sets.append((samples.take(samples.scale(known.ranked), self.sources, known.rows), slice(0, 1)))
-        found = []
-        for features, some in sets:
-            basis = orthonormal(np.concatenate([known.basis, features]))[len(known.basis) :]
-            found.append(tails(known.asked[some], basis[np.abs(basis).max(axis=1) > 0]))
-        return found
+        asked = [(strongest, rung) for rung in range(4)] + [(self.sources, 4)] * (self._together is not None)
+        every = (regression_of(self.known, *one) for one in asked)
+        return [*(tails(responses, features) for features, responses in every), 1.0]
 
 
 def _independent(known: Known, sources: Sequence[Lagged]) -> float:
@@ -394,10 +403,9 @@ def by_line(known: Known, sources: Sequence[int]) -> tuple[list[float], list[flo
     """Return value, p-value and strongest lag of many sources by linear regression alone, in single precision."""
     samples, lags = known.samples, range(1, known.samples.max_lag + 1)
     ratio = np.empty((len(lags), samples.nodes))
-    response = known.responses[:1]
-    both = np.concatenate([known.basis, response]).astype(SINGLE).T
+    both = np.concatenate(known.views[0]).astype(SINGLE).T
     for row, lag in enumerate(lags):
-        x = samples.at_lag(samples.rough[0 if known.ranked else 5], lag, known.rows)
+        x = known.weighted(samples.at_lag(samples.rough[0 if known.ranked else 5], lag, known.rows))
         told = (x @ both).astype(float) ** 2
         left = np.einsum("ij,ij->i", x, x) - told[:, :-1].sum(axis=1)
         share = told[:, -1] / np.where(left > ROUNDED * known.n, left, np.inf)

@@ -148,9 +148,11 @@ def promising(known: Known, among: Sequence[int]) -> list[Lagged]:
 
 def _told(known: Known) -> np.ndarray:
     """Return approximate statistics ``(rung, lag, node)`` in single precision; features are not residualised."""
-    samples, responses, last = known.samples, known.asked, len(known.responses)
+    samples, (location,) = known.samples, known.weighted(known.views[0].responses)
+    responses, last = known.views[1].responses, len(known.responses)
     length, far, q = samples.length, samples.max_lag, len(responses)
-    weights = np.concatenate([responses, known.partners * responses[0]]).astype(np.float32)
+    lines = np.concatenate([location[None], known.partners * location])
+    weights = np.concatenate([responses, lines]).astype(np.float32)
     place = 5 if not known.ranked else 0
     if len(known.rows) < length / 2:  # few rows of a long record
         told = np.empty((5, samples.nodes, far, q), np.float32)
@@ -168,8 +170,8 @@ def _told(known: Known) -> np.ndarray:
         line = (samples.rough[place] @ earlier.reshape(-1, length).T).reshape(samples.nodes, far, -1)
     told, line = told**2, line**2
     scores = np.zeros((4, far, samples.nodes), np.float32)
-    scores[0] = line[:, :, 0].T
-    scores[1] = (line[:, :, 0] + told[1][:, :, 0] + line[:, :, q:].sum(2)).T
+    scores[0] = line[:, :, q].T
+    scores[1] = (told[1][:, :, 0] + line[:, :, q:].sum(2)).T
     scores[2] = (told[0] + told[4])[:, :, last].T if q > last else 0
     scores[3] = told[:4, ..., :last].sum((0, 3)).T
     return scores

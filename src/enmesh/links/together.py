@@ -31,7 +31,7 @@ def acting_together(known: Known, sources: Sequence[int], level: float) -> list[
     score = samples.take(samples.functions[0], variables, known.rows)
     best: tuple[float, np.ndarray, int, int] | None = None
     for x in (score, np.sign(score)):
-        told = (x * known.responses[0]) @ x.T
+        told = (x * known.weighted(known.views[0].responses[0])) @ x.T
         size = (x * x) @ (x * x).T - (x @ x.T) ** 2 / n
         share = np.where(different & (size > 1e-6 * n), told**2 / np.maximum(size, 1e-6 * n), 0)
         i, j = map(int, np.unravel_index(int(share.argmax()), share.shape))
@@ -67,9 +67,11 @@ def partners(
 
 def _explained(known: Known, products: np.ndarray) -> np.ndarray:
     """Return the share of the residual's variance that each product explains, given what is known."""
-    left = products - (products @ known.basis.T) @ known.basis
+    products = known.weighted(products)
+    basis, (response,) = known.views[0]
+    left = products - (products @ basis.T) @ basis
     size = np.einsum("ij,ij->i", left, left)
-    return np.minimum((left @ known.responses[0]) ** 2 / np.maximum(size, 1e-9 * known.n), 1 - 1e-12)
+    return np.minimum((left @ response) ** 2 / np.maximum(size, 1e-9 * known.n), 1 - 1e-12)
 
 
 def _p_value(shares: np.ndarray, known: Known, wider: float = 1.0) -> np.ndarray:

@@ -182,7 +182,7 @@ def _drawn_ladder(lags: int, partners: int, memory: float, tenths: int) -> _Draw
     for lag in range(1, lags):
         z[:, lag] = kept * z[:, lag - 1] + np.sqrt(1 - kept**2) * new[:, lag]
     curve = [0, 1, *range(FUNCTIONS, features)]
-    chosen = [z[:, :, :1, :1], z[:, :, curve, :1], z[:, :, :2, 1:2], z]
+    chosen = [z[:, :, :1, :1], z[:, :, curve, :1], z[:, :, :2, 1:2], z[:, :, : FUNCTIONS + 1]]
     sums = [(one**2).sum((2, 3)) for one in chosen]
     dof = [one.shape[2] * one.shape[3] for one in chosen] + [lags] * (lags > 1)
     wider = [rng.chisquare(shifts * d, (DRAWS, 1)) / (shifts * d) for d in dof]

@@ -59,7 +59,7 @@ def memory(products: np.ndarray) -> np.ndarray:
 def sums_of(samples: Samples, known: Known, variables: Sequence[Lagged], rows: np.ndarray) -> np.ndarray:
     """Return the sums of products of the residual with lagged variables, ``(variable, function, row)``."""
     x = np.stack([samples.take(one, variables, rows) for one in samples.functions[:FUNCTIONS]], axis=1)
-    product = x * known.responses[0][np.searchsorted(known.rows, rows)]
+    product = x * known.weighted(known.responses[0])[np.searchsorted(known.rows, rows)]
     return bridges(product) / np.sqrt(memory(product))[..., None]
 
 
