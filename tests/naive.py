@@ -871,6 +871,12 @@ def leave_one_out(basis, y):
     return np.mean(np.square(errors))
 
 
+def weighted_residual(y, z, weights):
+    """What is left of y, times the weights, after weighted least squares on z."""
+    root = np.diag(weights)
+    return root @ (y - z @ np.linalg.solve(z.T @ root**2 @ z, z.T @ root**2 @ y))
+
+
 def minus_log_wilks(known, features, responses):
     """-ln of Wilks' lambda: residual covariances of two least-squares fits, with and without the features."""
 

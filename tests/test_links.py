@@ -9,7 +9,7 @@ from enmesh.estimators.wilks import tails, wilks_p
 from enmesh.links.functions import orthonormal, rank_functions
 from enmesh.links.horizon import horizon
 from enmesh.links.known import Known
-from enmesh.links.ladder import Ladder, Turns, at_all_lags, combined, feature_sets, rungs, shifted, turns_of
+from enmesh.links.ladder import Ladder, Turns, at_all_lags, combined, rung_sets, rungs, shifted, turns_of
 from enmesh.links.samples import Samples
 from tests import naive
 
@@ -92,7 +92,7 @@ def test_spread_that_known_variables_explain_is_not_in_the_response():
     x[1:, 1] *= np.exp(0.8 * x[:-1, 0])
     known = Known(Samples.of(em.Series(x), 1), 1, [Lagged(1, 1), Lagged(0, 1)], 0)
     quiet = np.argsort(x[:-1, 0])[:3996]
-    spread = known.asked[-1][quiet].reshape(4, -1).std(axis=1)
+    spread = known.views[1].responses[-1][quiet].reshape(4, -1).std(axis=1)
     assert spread.max() < 1.6 * spread.min()  # 4.5 times, if the spread were left
 
 
@@ -106,19 +106,51 @@ def test_error_of_what_is_known_is_leave_one_out(chain):
     assert known.error == pytest.approx(slow * (1 / 0.995 if known.ranked else 1), rel=1e-6)
 
 
-def test_rungs_are_ratios_of_residual_covariances(chain):
-    samples = Samples.of(chain.in_order(), 2)
-    known = Known(samples, 2, [Lagged(2, 1)], 0)
-    responses = known.asked.T
+def uneven(n=600, seed=1):
+    """A target b whose noise depends on its own last value, a weak source a, and six other nodes."""
+    rng = np.random.default_rng(seed)
+    x, noise = rng.normal(size=(n, 8)), rng.normal(size=n)
+    for t in range(1, n):
+        own = np.tanh(x[t - 1, 1])
+        x[t, 1] = 0.4 * own + 0.1 * x[t - 1, 0] + np.exp(2 * own) * noise[t]
+    x[:, 2:] *= 10
+    return em.Series(x, names=list("abcdefgh"))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rungs_are_ratios_of_residual_covariances(chain, weighted):
+    samples = Samples.of(uneven() if weighted else chain.in_order(), 2)
+    known = Known(samples, 1, [Lagged(1, 1)], 0)
     from enmesh.links.ladder import _features
 
-    candidates = at_all_lags(samples, 1)
-    features = _features(known, candidates, ())[0]
-    for rung, (which, some) in zip(rungs(known, candidates), feature_sets(features.shape[1], len(known.responses))):
+    candidates, views = at_all_lags(samples, 0), known.views
+    assert (np.abs(known.weighted(np.ones(known.n)) - 1).max() > 0.5) == weighted
+    features = [_features(known, candidates, view, None)[0] for view in (0, 1)]
+    for number, rung in enumerate(rungs(known, candidates)):
+        view = int(number > 1)
+        _, which, some = rung_sets(features[view].shape[1], len(known.responses))[number]
         for place in range(2):
-            x, y = features[place][which].T, responses[:, some]
-            slow = naive.minus_log_wilks(known.basis.T, x, y)
+            x, y = features[view][place][which].T, views[view].responses[some].T
+            slow = naive.minus_log_wilks(views[view].basis.T, x, y)
             assert rung.ratio[place] == pytest.approx(slow, rel=1e-3, abs=1e-5)
+
+
+def test_a_weighted_regression_is_weighted_least_squares():
+    samples = Samples.of(uneven(), 2)
+    known = Known(samples, 1, [Lagged(1, 1)], 0, bases=1)
+    weights = known.weighted(np.ones(known.n))
+    y, z = (samples.take(samples.scale(known.ranked), [Lagged(1, lag)], known.rows)[0] for lag in (0, 1))
+    left = naive.weighted_residual(y, np.column_stack([np.ones(known.n), z]), weights)
+    score = rank_functions(left, 1)[0]
+    assert abs(np.corrcoef(score, known.views[0].responses[0])[0, 1]) > 0.999
+    quiet, loud = (np.std(left[z * sign > 0.5]) for sign in (-1, 1))
+    assert loud < 1.5 * quiet  # without weights 4 times
+
+
+def test_weights_find_a_weak_source():
+    found = [em.significance(uneven(seed=seed), "a", "b").p_value for seed in range(1, 5)]
+    plain = [em.significance(uneven(seed=seed), "a", "b", estimator="gaussian").p_value for seed in range(1, 5)]
+    assert np.median(found) < 0.01 < np.median(plain)
 
 
 def test_shifts_are_circular():

@@ -130,7 +130,8 @@ class Known:
 
     def weighted(self, rows: np.ndarray) -> np.ndarray:
         """Return rows divided by the spread of the target, if the regression of the location is weighted."""
-        self.views  # noqa: B018
+        if self._responses is None:
+            self._respond()
         return rows if self._inverse is None else rows * self._inverse.astype(rows.dtype, copy=False)
 
     def _respond(self) -> None:
