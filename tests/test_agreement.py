@@ -29,12 +29,27 @@ def smooth():
     return pd.DataFrame(x[60:], columns=list("abc"))
 
 
+def driven(law, n=400, seed=5):
+    """Three nodes, of which b follows a law of a and c one sample before."""
+    rng = np.random.default_rng(seed)
+    x, noise = np.zeros((n, 3)), rng.normal(size=(n, 3))
+    for t in range(1, n):
+        a, b, c = x[t - 1]
+        x[t] = 0.4 * a + noise[t, 0], law(a, b, c, noise[t, 1]), 0.4 * c + noise[t, 2]
+    return pd.DataFrame(x, columns=list("abc"))
+
+
 KINDS = {
     "linear": lambda: em.simulate.var(GRAPH, n=300, lags={("a", "b"): 3}, seed=0).to_dataframe(),
     "maps": lambda: em.simulate.coupled_map(GRAPH, n=300, noise=0.05, seed=0).to_dataframe(),
     "states": lambda: em.simulate.markov(GRAPH, n=300, states=2, seed=1).to_dataframe(),
     "trials": trials,
     "smooth": smooth,
+    "sines": lambda: driven(lambda a, b, c, e: 0.4 * b + np.sin(2 * a) + e),
+    "variances": lambda: driven(lambda a, b, c, e: 0.4 * b + e * np.sqrt(0.2 + a * a)),
+    "products": lambda: driven(lambda a, b, c, e: 0.4 * b + 0.7 * a * c + e),
+    "uneven": lambda: driven(lambda a, b, c, e: 0.4 * b + 0.3 * a + e * np.exp(np.tanh(2 * b))),
+    "counts": lambda: driven(lambda a, b, c, e: 0.2 * b + 0.7 * a + e).round().clip(0),
 }
 
 
