@@ -18,8 +18,9 @@ from enmesh.embedding.lagged import Lagged
 from enmesh.links.known import Known
 from enmesh.links.ladder import combined
 from enmesh.links.samples import Samples
+from enmesh.significance import q_values
 
-CALM = 0.01  # p-value of a pair, times the number of pairs, up to which it takes part in finding the time
+CALM = 0.05  # q-value of a pair up to which it takes part in finding the time of a change that is known
 PLACES = 400  # times that are compared at most
 FUNCTIONS = 2  # of a lagged variable: its values, and the first function that bends
 
@@ -107,8 +108,10 @@ def change_of(samples: Samples, lagged: Sequence[Sequence[Lagged]], clocks: Sequ
 def time_of(samples: Samples, lagged: Sequence[Sequence[Lagged]], change: Change, shortest: int) -> int:
     """Return the row after which links change: where two regressions for the changing targets fit best."""
     rows = change.rows
-    pairs = np.nan_to_num(change.pairs, nan=1.0)
-    limit = max(CALM / pairs.size, float(pairs.min()))
+    pairs, q = np.nan_to_num(change.pairs, nan=1.0), np.ones(change.pairs.shape)
+    off = ~np.eye(len(pairs), dtype=bool)
+    q[off] = q_values(pairs[off])
+    limit = float(pairs[q <= max(CALM, float(q.min()))].max())
     targets = np.flatnonzero(pairs.min(axis=0) <= limit).tolist()
     places = np.unique(np.linspace(shortest, len(rows) - shortest, PLACES).astype(int))
     total = np.zeros(len(places))
