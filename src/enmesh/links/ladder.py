@@ -104,9 +104,9 @@ def combined(p: np.ndarray, weights: np.ndarray) -> np.ndarray:
     >>> combined(np.array([0.01, 0.01]), np.array([0.5, 0.5])).round(4).item()
     0.01
     """
-    p = np.clip(p, 1e-300, CAPPED)
-    total = (weights / np.tan(np.pi * p)).sum(-1) / np.sum(weights, -1)
-    return np.maximum(np.arctan2(1.0, total) / np.pi, SMALLEST)
+    total, size = (weights / np.tan(np.pi * np.clip(p, 1e-300, CAPPED))).sum(-1), np.sum(weights, -1)
+    found = np.arctan2(1.0, total / np.where(size > 0, size, 1)) / np.pi
+    return np.where(size > 0, np.maximum(found, SMALLEST), 1.0)
 
 
 def rungs(known: Known, candidates: Sequence[Lagged], turns: Turns | None = None, joint: bool = False) -> list[Rung]:
@@ -136,8 +136,13 @@ def rungs(known: Known, candidates: Sequence[Lagged], turns: Turns | None = None
 
 def one_by_one(known: Known, candidates: Sequence[Lagged]) -> np.ndarray:
     """Return the p-value of each lagged variable: its four rungs combined, without circular shifts."""
-    p = np.stack([rung.p_values(known) for rung in rungs(known, candidates)], axis=-1)
-    return combined(p, np.array(WEIGHTS[known.linear]))
+    made = rungs(known, candidates)
+    return combined(np.stack([rung.p_values(known) for rung in made], axis=-1), weights_of(known, made))
+
+
+def weights_of(known: Known, made: Sequence[Rung]) -> np.ndarray:
+    """Return the weight of every rung of each candidate; one without features or responses (two states) has none."""
+    return np.array(WEIGHTS[known.linear]) * (np.stack([rung.features for rung in made], axis=-1) > 0)
 
 
 def rung_sets(size: int, q: int) -> tuple[tuple[int, list[int], slice], ...]:
@@ -306,12 +311,12 @@ class Ladder:
         """Return the test with one p-value for all rungs and lags, given the chance of each rung."""
         known = self.known
         p = np.stack([rung.p_values(known, chance) for rung, chance in zip(self._rungs, chances)], axis=-1)
-        count, weights = len(p), np.array(WEIGHTS[known.linear])
-        every, shares = p.ravel(), np.tile(weights / count, (count, 1)).ravel()
+        weights = weights_of(known, self._rungs)
+        every, shares = p.ravel(), weights.ravel() / len(p)
         if self._together is not None:
             every = np.append(every, self._together.p_values(known, chances[4]))
             shares = np.append(shares * (1 - TOGETHER), TOGETHER)
-        best = int((every / shares).argmin())
+        best = int((every / np.maximum(shares, 1e-300)).argmin())
         place, rung = divmod(best, p.shape[1])
         if best == p.size:  # all lags together, of which one is named
             place, rung = int(combined(p, weights).argmin()), 4
