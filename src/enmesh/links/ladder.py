@@ -164,8 +164,10 @@ def regression_of(known: Known, sources: Sequence[Lagged], rung: int) -> tuple[n
         _, which, some = rung_sets(features.shape[1], q)[rung]
         every = features[:, which].reshape(-1, rows)
     basis, responses = known.views[view]
-    added = orthonormal(np.concatenate([basis, every]))[len(basis) :]
-    return added[np.abs(added).max(axis=1) > 0], responses[some]
+    left = every - (every @ basis.T) @ basis
+    size, whole = np.einsum("ij,ij->i", left, left), np.einsum("ij,ij->i", every, every)
+    added = orthonormal(left[size > ALIVE * np.maximum(whole, 1e-12)])
+    return added[np.abs(added).max(axis=1, initial=0) > 0], responses[some]
 
 
 def local_values(known: Known, sources: Sequence[Lagged], found: Tested, joint: bool) -> np.ndarray:
