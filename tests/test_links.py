@@ -1,11 +1,14 @@
 """The test of a link: its parts beside naive twins, and that one link has one answer wherever it is asked."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import enmesh as em
 from enmesh.embedding.lagged import Lagged
 from enmesh.estimators.wilks import tails, wilks_p
+from enmesh.links import selection
 from enmesh.links.functions import orthonormal, rank_functions
 from enmesh.links.horizon import horizon
 from enmesh.links.known import Known
@@ -512,3 +515,21 @@ def test_scattered_missing_values_leave_a_network():
     assert ("x0", "x1") in set(net)
     assert np.isfinite(net.edges.set_index(["source", "target"]).effect["x0", "x1"])
     assert net.explain("x0", "x1").te == net.edges.iloc[0].te
+
+
+@pytest.mark.parametrize("share", [0.2, 0.45])
+def test_missing_values_do_not_use_up_the_samples_of_a_selection(share):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(200, 6))
+        x[rng.random(x.shape) < share] = np.nan
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            series = em.Series(x, missing="drop")
+            net = em.infer(series)
+        samples = Samples.of(series.in_order(), 5)
+        for target in range(6):
+            found = selection.selected(samples, target, [j for j in range(6) if j != target], 0.01, (), 5)
+            known = [Lagged(target, lag) for lag in (0, *found.own)] + found.given(found.sources)
+            assert len(samples.complete(known)) >= 20
+        assert len(net) <= 3

@@ -432,9 +432,10 @@ def present(known: Known) -> list[Lagged]:
 
 
 def _dependent(known: Known) -> list[Lagged]:
-    nodes = sorted({v.node for v in known.variables} - {known.target})
+    samples, nodes = known.samples, sorted({v.node for v in known.variables} - {known.target})
     now = [Lagged(node, 0) for node in nodes if Lagged(node, 0) not in known.variables]
     if not now:
         return []
     p = one_by_one(known, now)
-    return [variable for variable, one in zip(now, p) if one <= LOOK / len(now)]
+    found = [variable for variable, one in zip(now, p) if one <= LOOK / len(now)]
+    return found if samples.enough([Lagged(known.target, 0), *known.variables, *found]) else []

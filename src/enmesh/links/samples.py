@@ -78,15 +78,25 @@ class Samples:
         """Return the rows at which none of the lagged variables is missing."""
         if self.present is None:
             return self.rows
-        there = np.ones(len(self.rows), bool)
-        for node, lag in variables:
-            there &= self.present[node, self.rows - lag]
+        there = self._there(variables)
         if there.sum() < LEAST:
             raise InputError(
                 f"missing values leave {int(there.sum())} samples for a target and its condition; at least "
                 f"{LEAST} are needed: fill short gaps with missing='interpolate:5'"
             )
         return self.rows[there]
+
+    def enough(self, variables: Sequence[Lagged]) -> bool:
+        """Return whether missing values leave enough samples of lagged variables: `LEAST` for each."""
+        return self.present is None or self._there(variables).sum() >= LEAST * len(variables)
+
+    def _there(self, variables: Sequence[Lagged]) -> np.ndarray:
+        """Return at which rows none of the lagged variables is missing."""
+        assert self.present is not None
+        there = np.ones(len(self.rows), bool)
+        for node, lag in variables:
+            there &= self.present[node, self.rows - lag]
+        return there
 
     def take(self, values: np.ndarray, variables: Sequence[Lagged], rows: np.ndarray) -> np.ndarray:
         """Return lagged variables of ``values (node, time)`` at some rows, ``(variables, rows)``."""

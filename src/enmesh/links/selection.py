@@ -63,7 +63,7 @@ def selected(
     known, full = min(paths, key=lambda path: path[0].error)
     while len(known.variables) < MOST:
         pair = acting_together(known, sources, level)
-        if {*pair} <= {*known.variables}:
+        if {*pair} <= {*known.variables} or not samples.enough([Lagged(target, 0), *known.variables, *pair]):
             break
         known = Known.of(samples, target, _sorted({*known.variables, *pair}, target), clock)
     found = _pruned(samples, known, level, always, full)
@@ -86,7 +86,8 @@ def own_past(samples: Samples, target: int, always: Sequence[Lagged]) -> tuple[i
                 found, least = (length, clock), errors[length, clock]
         return found
 
-    lengths = [own for own in OWN if own <= samples.max_lag]
+    there = [Lagged(target, 0), *always]
+    lengths = [own for own in OWN if own <= samples.max_lag and samples.enough([*there, *_own(target, own)])] or [1]
     length, _ = best((one, 0) for one in lengths)
     _, clock = best((length, one) for one in range(4))
     return best((one, clock) for one in lengths) if clock else (length, clock)
@@ -115,6 +116,8 @@ def _grown(
             have = {v.node for v in known.variables} - {target, *(v.node for v in always)}
             if new.node != target and new.node not in have and len(have) >= most:
                 full = True
+                break
+            if not samples.enough([Lagged(target, 0), *known.variables, new]):
                 break
             wider = Known.of(samples, target, _sorted([*known.variables, new], target), clock)
             if TIMELY * wider.error > known.error:  # the basis became too large
