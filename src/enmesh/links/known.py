@@ -153,8 +153,8 @@ class Known:
             self.basis = orthonormal(np.concatenate([self.basis, samples.volatility[1:, self.rows]]))
         self.rank = int((np.einsum("ij,ij->i", self.basis, self.basis) > 0.5).sum())
         self._responses = whitened(made - (made @ self.basis.T) @ self.basis)
-        self.spread = self._responses[1:2] if spread is None else self._beside(spread)
-        location, shape = View(self.basis, self._responses[:1]), np.concatenate([self._responses, self.spread])
+        spread = self._responses[1:2] if spread is None else self._beside(spread)
+        location, shape = View(self.basis, self._responses[:1]), np.concatenate([self._responses, spread])
         if self._inverse is not None:
             basis, left = orthonormal(self.basis * self._inverse), self._residual * self._inverse
             score = rank_functions(left - (left @ basis.T) @ basis, 1)

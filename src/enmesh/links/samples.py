@@ -79,9 +79,9 @@ class Samples:
         if self.present is None:
             return self.rows
         there = self._there(variables)
-        if there.sum() < LEAST:
+        if (left := int(there.sum())) < LEAST:
             raise InputError(
-                f"missing values leave {int(there.sum())} samples for a target and its condition; at least "
+                f"missing values leave {left} sample{'s' * (left != 1)} for a target and its condition; at least "
                 f"{LEAST} are needed: fill short gaps with missing='interpolate:5'"
             )
         return self.rows[there]
