@@ -79,13 +79,11 @@ def spread_function(score: np.ndarray) -> np.ndarray:
 
 def orthonormal(rows: np.ndarray) -> np.ndarray:
     """Return rows of unit length that span the same, each with those before it; rows that add nothing become 0."""
-    from scipy.linalg import solve_triangular
-
     rows = rows / np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), 1e-300)[:, None]
     try:
         root = np.linalg.cholesky(rows @ rows.T)
         if np.diag(root).min() > 1e-4:  # far from dependent: one pass is accurate, and three times faster
-            return solve_triangular(root, rows, lower=True, check_finite=False)
+            return _divided(root, rows)
     except np.linalg.LinAlgError:
         pass
     basis, root = np.linalg.qr(rows.T)
@@ -94,8 +92,13 @@ def orthonormal(rows: np.ndarray) -> np.ndarray:
 
 def whitened(rows: np.ndarray) -> np.ndarray:
     """Return rows that are orthogonal and of unit length, the first few spanning the first few of what was given."""
-    from scipy.linalg import solve_triangular
-
     product = rows @ rows.T
     root = np.linalg.cholesky(product + RIDGE * (np.trace(product) + 1e-300) * np.eye(len(rows)))
-    return solve_triangular(root, rows, lower=True, check_finite=False)
+    return _divided(root, rows)
+
+
+def _divided(root: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return the inverse of a lower triangular ``root``, times rows."""
+    from scipy.linalg.blas import dtrsm
+
+    return dtrsm(1.0, root, rows.T, side=1, lower=1, trans_a=1).T  # rows stay contiguous

@@ -13,6 +13,7 @@ are divided by the spread (Harvey 1976). Samples that say much about the target 
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -27,6 +28,13 @@ PARTNERS = 8  # sources at most whose products with a further one are features (
 SIMPLER = 0.99  # times the error of a smaller basis, or shorter own past, below which a larger one is taken
 KEPT = 200_000  # samples of regressions that are kept: 256 MB if all are of the largest basis
 LEVERAGE = 0.05  # the least share of a sample that its own value does not decide
+
+
+@lru_cache(64)
+def _pairs(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and the second of every pair of so many variables."""
+    one, other = np.triu_indices(count, 1)
+    return one, other
 
 
 class View(NamedTuple):
@@ -99,7 +107,7 @@ class Known:
         """Return the rows of the nested bases that are not too large, and where each ends."""
         samples, variables, rows = self.samples, self.variables, self.rows
         x = samples.take(samples.scale(ranked), variables, rows)
-        one, other = np.triu_indices(len(variables), 1)
+        one, other = _pairs(len(variables))
         parts = [np.ones((1, self.n)), x, *(of_time[:, rows] for of_time in samples.of_time(self.clock))]
         ends = [sum(map(len, parts))]
         largest, further = min(SHARE * self.n, LARGEST), samples.functions[2 if ranked else 1 :]
