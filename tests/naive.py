@@ -877,6 +877,32 @@ def weighted_residual(y, z, weights):
     return root @ (y - z @ np.linalg.solve(z.T @ root**2 @ z, z.T @ root**2 @ y))
 
 
+def evenness(features, responses, factors, plain=()):
+    """Sum of squared correlations, each divided by how it varies by chance, as a multiple of the sum.
+
+    ``features (n, m)`` are a source times ``factors``, less what is known; ``plain`` ones are no products.
+    ``responses (n, q)`` are orthonormal.
+    """
+    n, m, q = len(features), features.shape[1], responses.shape[1]
+
+    def root(matrix):
+        size, axes = np.linalg.eigh(matrix)
+        return axes @ np.diag(np.sqrt(size)) @ axes.T
+
+    alike = features @ np.linalg.inv(root(features.T @ features))
+    by = factors @ np.linalg.inv(root(factors.T @ factors)) * np.sqrt(n)
+    rest = [(i, k) for i in range(m) for k in range(q) if i not in plain]
+    covariance = np.zeros((len(rest), len(rest)))
+    for one, response in zip(by, responses):
+        each = np.array([one[j] * response[k] for j in range(by.shape[1]) for k in range(q)])
+        covariance += np.outer(each, each)
+    covariance = (n * covariance + len(rest) * np.eye(len(rest))) / (n + len(rest))
+    told = alike.T @ responses
+    products = np.array([told[i, k] for i, k in rest])
+    even = products @ np.linalg.solve(covariance, products) + sum((told[i] ** 2).sum() for i in plain)
+    return even / (told**2).sum()
+
+
 def minus_log_wilks(known, features, responses):
     """-ln of Wilks' lambda: residual covariances of two least-squares fits, with and without the features."""
 

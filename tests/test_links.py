@@ -9,7 +9,7 @@ import enmesh as em
 from enmesh.embedding.lagged import Lagged
 from enmesh.estimators.wilks import tails, wilks_p
 from enmesh.links import selection
-from enmesh.links.functions import orthonormal, rank_functions
+from enmesh.links.functions import FUNCTIONS, orthonormal, rank_functions
 from enmesh.links.horizon import horizon
 from enmesh.links.known import Known
 from enmesh.links.ladder import Ladder, Turns, at_all_lags, combined, rung_sets, rungs, shifted, turns_of
@@ -136,6 +136,42 @@ def test_rungs_are_ratios_of_residual_covariances(chain, weighted):
             x, y = features[view][place][which].T, views[view].responses[some].T
             slow = naive.minus_log_wilks(views[view].basis.T, x, y)
             assert rung.ratio[place] == pytest.approx(slow, rel=1e-3, abs=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rungs_with_products_are_evened(chain, weighted):
+    from enmesh.links.ladder import _features
+
+    samples = Samples.of(uneven() if weighted else chain.in_order(), 2)
+    known = Known(samples, 1, [Lagged(1, 1), Lagged(2, 1)], 0)
+    made, ones = rungs(known, [Lagged(0, 1)]), np.ones((1, known.n))
+    for view, rung in (0, 1), (1, 4):
+        (basis, responses), (*_, some) = known.views[view], rung_sets(8, len(known.responses))[rung]
+        x = _features(known, [Lagged(0, 1)], view, None)[0, 0]
+        x = x[[0, FUNCTIONS + 1]] if view else x  # of the shape: score and product
+        left = x - (x @ basis.T) @ basis
+        left /= np.linalg.norm(left, axis=1)[:, None]
+        factors = np.concatenate([ones, known.partners[:1] if view else known.weighted(known.partners)])
+        factors[0] = 1 if view else known.weighted(ones)[0]
+        slow = naive.evenness(left.T, responses[some].T, factors.T, () if view else (1,))
+        assert made[rung].even[0] == pytest.approx(slow, rel=1e-6)
+        assert abs(slow - 1) > 0.001
+
+
+def test_products_of_counts_hold_the_level_as_the_noise_depends_on_the_own_past():
+    rng, rare = np.random.default_rng(1), []
+    rate = rng.normal(size=(500, 60))
+    for t in range(1, 500):
+        rate[t] += 0.8 * rate[t - 1]
+    samples = Samples.of(em.Series(rng.poisson(np.exp(rate / 2)).astype(float)), 1)
+    for target in range(30):
+        known = Known(samples, target, [Lagged(target, 1)], 0)
+        shape = rungs(known, [Lagged(j, 1) for j in range(60) if j != target])[4]
+        freedom = shape.features, len(known.responses), known.n - known.rank
+        rare.append([wilks_p(shape.ratio * even, *freedom) <= 0.01 for even in (1, shape.even)])
+    plain, even = np.mean(rare, axis=(0, 2))
+    assert plain > 0.03
+    assert even < 0.025
 
 
 def test_a_weighted_regression_is_weighted_least_squares():

@@ -59,6 +59,7 @@ class Known:
         )
         self._responses: np.ndarray | None = None
         self._inverse: np.ndarray | None = None  # 1 / spread, if the regression of the location is weighted
+        self.evening: dict[int, np.ndarray] = {}  # of each view, what makes products alike by chance, when asked for
         self.told: np.ndarray | None = None  # what lagged variables say roughly, when that was asked (`promising`)
         self.dependent: list[Lagged] | None = None  # present values that depend on what is left, when they were asked
 

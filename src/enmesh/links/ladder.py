@@ -5,9 +5,11 @@
 2. **Features** of a lagged variable of the source: its value, its square, functions of its rank, its products with
    known variables, and a power of the size of its normal score (spread). A weighted regression weighs them too.
 3. **Rungs.** A rung is one multivariate regression of responses on features, with Wilks' lambda and Rao's F. There are
-   four for each lag: linear (its value; location), quadratic (square and products too; location), spread (normal score
-   and its power; spread), and full (functions, and the product with the last own value; location and shapes). A fifth
-   is linear in all lags of the source together. Those of the location alone are weighted where that pays (`known`).
+   five for each lag: linear (its value; location), quadratic (square and products too; location), spread (normal score
+   and its power; spread), functions (of its rank; location and shapes), and shape (normal score, and the product with
+   the last own value; location and shapes). A sixth is linear in all lags of the source together. Those of the location
+   alone are weighted where that pays (`known`). The noise may depend on what a source is multiplied by. Rungs with
+   products therefore use the covariance that their correlations then have (White 1980).
 4. **One p-value.** The Cauchy combination test (Liu and Xie 2020) combines the p-values of all rungs and lags. It is
    valid for dependent tests. The linear rung has most weight if the linear model of the target is the best one.
 5. **Chance.** If that p-value is at most `LOOK`, the source is shifted in a circle `SHIFTS` times. The statistic is
@@ -29,9 +31,11 @@ from enmesh.links.functions import FUNCTIONS, orthonormal
 from enmesh.links.known import Known
 from enmesh.links.samples import Samples
 
-# Weights of the rungs: line, squares and products, spread, everything; where a line is the best basis, and elsewhere.
-# Chosen on networks of Novelli et al. (2019), seeds 52000 to 52005; other weights changed F1 by up to .01.
-WEIGHTS = {True: (0.75, 0.08, 0.07, 0.10), False: (0.15, 0.35, 0.20, 0.30)}
+# Weights of the rungs: linear, quadratic, spread, functions, shape; where a line is the best basis, and elsewhere.
+# Chosen on networks of Novelli et al. (2019), seeds 52000 to 52005; equal weights change F1 by .01 (kinds.py, seeds 320
+# to 327).
+WEIGHTS = {True: (0.75, 0.08, 0.07, 0.05, 0.05), False: (0.15, 0.30, 0.15, 0.10, 0.30)}
+LINEAR = len(WEIGHTS[True])  # place of the rung that is linear in all lags
 TOGETHER = 0.05  # weight of all lags together
 SHIFTS = 100
 """Circular shifts. (AR .98, N = 200 and 500, nominal 10 per 1,000: 100 shifts 7.5; 30 shifts and a tolerance of two
@@ -61,20 +65,27 @@ FORMULA = Chance()
 
 
 class Rung(NamedTuple):
-    """One regression of each candidate: -ln of Wilks' lambda, number of features, number of responses."""
+    """One regression of each candidate: -ln of Wilks' lambda, number of features, number of responses.
+
+    ``even`` times the ratio has the distribution that it has by the formula if the noise does not depend on what a
+    source is multiplied by.
+    """
 
     ratio: np.ndarray
     features: np.ndarray
     responses: int
+    even: np.ndarray
 
     def part(self, some: slice) -> "Rung":
         """Return the rung of some of the candidates."""
-        return Rung(self.ratio[some], self.features[some], self.responses)
+        return Rung(self.ratio[some], self.features[some], self.responses, self.even[some])
 
     def p_values(self, known: Known, chance: Chance = FORMULA) -> np.ndarray:
         """Return p-values by Rao's F, corrected by what is known of chance."""
         wider, shifts, tail = chance
-        return wilks_p(self.ratio, self.features, self.responses, known.n - known.rank, wider, shifts, tails=tail)
+        return wilks_p(
+            self.ratio * self.even, self.features, self.responses, known.n - known.rank, wider, shifts, tails=tail
+        )
 
 
 class Tested(NamedTuple):
@@ -110,7 +121,7 @@ def combined(p: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def rungs(known: Known, candidates: Sequence[Lagged], turns: Turns | None = None, joint: bool = False) -> list[Rung]:
-    """Return the four rungs of every lagged variable; if ``joint`` or shifted in a circle, of all together."""
+    """Return the five rungs of every lagged variable; if ``joint`` or shifted in a circle, of all together."""
     parts, found = len(candidates) if joint or turns else 1, []
     q = len(known.responses)
     for view, (basis, responses) in enumerate(known.views):
@@ -130,12 +141,14 @@ def rungs(known: Known, candidates: Sequence[Lagged], turns: Turns | None = None
         for of, chosen, some in rung_sets(size, q):
             if of == view:
                 every = [part * size + i for part in range(parts) for i in chosen]
-                found.append(_rung(products, told[:, :, some], alive, every))
+                products_alone = parts == 1 and len(known.partners) and size - 1 in chosen
+                evening = _evening(known, view) if products_alone else None
+                found.append(_rung(products, told[:, :, some], alive, every, evening))
     return found
 
 
 def one_by_one(known: Known, candidates: Sequence[Lagged]) -> np.ndarray:
-    """Return the p-value of each lagged variable: its four rungs combined, without circular shifts."""
+    """Return the p-value of each lagged variable: its five rungs combined, without circular shifts."""
     made = rungs(known, candidates)
     return combined(np.stack([rung.p_values(known) for rung in made], axis=-1), weights_of(known, made))
 
@@ -148,14 +161,19 @@ def weights_of(known: Known, made: Sequence[Rung]) -> np.ndarray:
 def rung_sets(size: int, q: int) -> tuple[tuple[int, list[int], slice], ...]:
     """Return of each rung its view, its features of ``size``, and its responses: of ``q``, then that of the spread."""
     one, every = slice(0, 1), [*range(size)]
-    shape = [*range(FUNCTIONS), *range(FUNCTIONS + 1, size)]
-    return (0, [0], one), (0, every, one), (1, [0, FUNCTIONS], slice(q, None)), (1, shape, slice(0, q))
+    return (
+        (0, [0], one),
+        (0, every, one),
+        (1, [0, FUNCTIONS], slice(q, None)),
+        (1, every[:FUNCTIONS], slice(0, q)),
+        (1, [0, *every[FUNCTIONS + 1 :]], slice(0, q)),
+    )
 
 
 def regression_of(known: Known, sources: Sequence[Lagged], rung: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return what sources add to the basis of a rung, of unit length, and its responses; rung 4 is linear in all."""
+    """Return what sources add to the basis of a rung, of unit length, and its responses."""
     view, (q, rows) = 0, (len(known.responses), known.n)
-    if rung == 4:
+    if rung == LINEAR:
         values = known.samples.scale(known.ranked)
         every, some = known.weighted(known.samples.take(values, sources, known.rows)), slice(0, 1)
     else:
@@ -172,7 +190,7 @@ def regression_of(known: Known, sources: Sequence[Lagged], rung: int) -> tuple[n
 
 def local_values(known: Known, sources: Sequence[Lagged], found: Tested, joint: bool) -> np.ndarray:
     """Return one value per sample: log-likelihood ratios of Gaussian responses. Their mean is the value of the link."""
-    chosen = sources if joint or found.rung == 4 else [v for v in sources if v.lag == found.lag]
+    chosen = sources if joint or found.rung == LINEAR else [v for v in sources if v.lag == found.lag]
     basis, responses = regression_of(known, chosen, found.rung)
     left = responses - (responses @ basis.T) @ basis
     after = left @ left.T + 1e-12 * np.eye(len(left))
@@ -198,11 +216,39 @@ def _features(known: Known, candidates: Sequence[Lagged], view: int, turns: Turn
     return known.weighted(np.concatenate([value, value**2, products], axis=2))
 
 
-def _rung(products: np.ndarray, told: np.ndarray, alive: np.ndarray, chosen: list[int]) -> Rung:
+def _evening(known: Known, view: int) -> np.ndarray:
+    """Return what makes the correlations of a source, and of its products, with the responses alike by chance.
+
+    x g and a response r: even if x is independent of both, the mean of x g r varies more, or less, than by the formula
+    if the size of r depends on g. The covariance is that of g r (White 1980). The root of its inverse is returned,
+    ``(features * responses, the same)``. Of the location, the square is left out, and put second with a 1.
+    """
+    if view not in known.evening:
+        n, responses = known.n, known.views[view].responses[: 1 if view == 0 else len(known.responses)]
+        by = np.concatenate([np.ones((1, n)), known.partners[: PRODUCTS if view else None]])
+        by = by if view else known.weighted(by)
+        by = np.linalg.inv(_root(by @ by.T)) @ by * n**0.5
+        each = (by[:, None] * responses).reshape(-1, n)
+        size = len(each)  # as many samples of what the formula says keep the inverse from being wild
+        root = np.linalg.inv(_root((n * each @ each.T + size * np.eye(size)) / (n + size)))
+        known.evening[view] = root if view else np.insert(np.insert(root, 1, 0, 0), 1, np.eye(1, size + 1, 1), 1)
+    return known.evening[view]
+
+
+def _root(matrix: np.ndarray) -> np.ndarray:
+    """Return the symmetric square root of a positive matrix."""
+    size, axes = np.linalg.eigh(matrix)
+    return (axes * np.sqrt(np.maximum(size, 1e-9 * size[-1]))) @ axes.T
+
+
+def _rung(
+    products: np.ndarray, told: np.ndarray, alive: np.ndarray, chosen: list[int], evening: np.ndarray | None
+) -> Rung:
     """Return -ln det(1 - B' S^-1 B) for some of the features; directions that are not there do not count."""
     count, q = len(told), told.shape[2]
+    even = np.ones(count)
     if q == 0:
-        return Rung(np.zeros(count), np.zeros(count), 1)
+        return Rung(np.zeros(count), np.zeros(count), 1, even)
     told = told[:, chosen]
     if len(chosen) == 1:
         explained, features = told.transpose(0, 2, 1) @ told, alive[:, chosen].sum(1)
@@ -212,9 +258,13 @@ def _rung(products: np.ndarray, told: np.ndarray, alive: np.ndarray, chosen: lis
         features = there.sum(1)
         along = np.einsum("cmr,cmi->cri", axes, told) * np.where(there, np.abs(size) + ~there, 1)[:, :, None] ** -0.5
         along *= there[:, :, None]
+        if evening is not None:
+            flat = (axes @ along).reshape(count, -1)
+            whole = np.einsum("ci,ci->c", flat, flat)
+            even = np.where(there.all(1) & (whole > 0), ((flat @ evening) ** 2).sum(1) / np.maximum(whole, 1e-300), 1)
         explained = along.transpose(0, 2, 1) @ along
     left = np.linalg.slogdet(np.eye(q) - explained)[1] if q > 1 else np.log(np.maximum(1 - explained[:, 0, 0], 1e-26))
-    return Rung(-np.maximum(left, -60.0), features, q)
+    return Rung(-np.maximum(left, -60.0), features, q, even)
 
 
 def in_nats(known: Known, source: Lagged, value: float) -> float:
@@ -256,7 +306,7 @@ def together(known: Known, sources: Sequence[Lagged], lags: int, turns: Turns | 
     size, axes = np.linalg.eigh(x @ x.transpose(0, 2, 1) - explained @ explained.transpose(0, 2, 1))
     there = size > ALIVE * known.n
     along = np.einsum("smr,sm->sr", axes, told) ** 2 * there / np.where(there, size, 1)
-    return Rung(-np.log(np.maximum(1 - along.sum(1), 1e-26)), there.sum(1), 1)
+    return Rung(-np.log(np.maximum(1 - along.sum(1), 1e-26)), there.sum(1), 1, np.ones(len(x)))
 
 
 def shifted(x: np.ndarray, turns: Turns) -> np.ndarray:
@@ -309,22 +359,22 @@ class Ladder:
                 some = [rung.part(slice(k * lags, (k + 1) * lags)) for rung in made]
                 yield cls(known, variables, made=(some, line and line.part(slice(k, k + 1))))
 
-    def combined(self, chances: Sequence[Chance] = (FORMULA,) * 5) -> Tested:
+    def combined(self, chances: Sequence[Chance] = (FORMULA,) * (LINEAR + 1)) -> Tested:
         """Return the test with one p-value for all rungs and lags, given the chance of each rung."""
         known = self.known
         p = np.stack([rung.p_values(known, chance) for rung, chance in zip(self._rungs, chances)], axis=-1)
         weights = weights_of(known, self._rungs)
         every, shares = p.ravel(), weights.ravel() / len(p)
         if self._together is not None:
-            every = np.append(every, self._together.p_values(known, chances[4]))
+            every = np.append(every, self._together.p_values(known, chances[LINEAR]))
             shares = np.append(shares * (1 - TOGETHER), TOGETHER)
         best = int((every / np.maximum(shares, 1e-300)).argmin())
         place, rung = divmod(best, p.shape[1])
         if best == p.size:  # all lags together, of which one is named
-            place, rung = int(combined(p, weights).argmin()), 4
-        made = self._together if rung == 4 else self._rungs[rung]
+            place, rung = int(combined(p, weights).argmin()), LINEAR
+        made = self._together if rung == LINEAR else self._rungs[rung]
         assert made is not None
-        row = 0 if rung == 4 else place
+        row = 0 if rung == LINEAR else place
         value, features = float(made.ratio[row]) / 2, float(made.features[row] * made.responses)
         source = self.sources[place]
         if not self.joint:
@@ -354,7 +404,7 @@ class Ladder:
 
     def _tails(self, strongest: Sequence[Lagged]) -> list[float]:
         """Return how heavy the tails of responses and features of each rung are together (`wilks.tails`)."""
-        asked = [(strongest, rung) for rung in range(4)] + [(self.sources, 4)] * (self._together is not None)
+        asked = [(strongest, rung) for rung in range(LINEAR)] + [(self.sources, LINEAR)] * (self._together is not None)
         every = (regression_of(self.known, *one) for one in asked)
         return [*(tails(responses, features) for features, responses in every), 1.0]
 
@@ -375,7 +425,7 @@ def _independent(known: Known, sources: Sequence[Lagged]) -> float:
 def _excess(rung: Rung, rest: int) -> float:
     """Return the mean of a statistic over shifts, divided by its expected value (Bartlett's formula); at least 1."""
     m, q = rung.features, rung.responses
-    size = effective(m, q, rest) * rung.ratio / np.maximum(m * q, 1)
+    size = effective(m, q, rest) * rung.ratio * rung.even / np.maximum(m * q, 1)
     return max(1.0, float(size.mean()))
 
 

@@ -143,7 +143,7 @@ def promising(known: Known, among: Sequence[int]) -> list[Lagged]:
     for v in known.variables:
         if v.lag:
             scores[:, v.lag - 1, v.node] = -1
-    flat = scores.reshape(4, -1)
+    flat = scores.reshape(5, -1)
     few = min(PROMISING, flat.shape[1])
     chosen = {int(i) for row in flat for i in np.argpartition(-row, few - 1)[:few] if row[i] > 0}
     return [Lagged(i % samples.nodes, i // samples.nodes + 1) for i in sorted(chosen)]
@@ -154,7 +154,8 @@ def _told(known: Known) -> np.ndarray:
     samples, (location,) = known.samples, known.weighted(known.views[0].responses)
     responses, last = known.views[1].responses, len(known.responses)
     length, far, q = samples.length, samples.max_lag, len(responses)
-    lines = np.concatenate([location[None], known.partners * location])
+    lines = np.concatenate([location[None], known.partners * location, known.partners[:1] * responses[:last]])
+    by = 1 + len(known.partners)
     weights = np.concatenate([responses, lines]).astype(np.float32)
     place = 5 if not known.ranked else 0
     if len(known.rows) < length / 2:  # few rows of a long record
@@ -165,18 +166,19 @@ def _told(known: Known) -> np.ndarray:
             told[:, :, lag - 1], line[:, lag - 1] = some[:5] @ weights[:q].T, some[place] @ weights.T
     else:
         earlier = np.zeros((far, len(weights), length), np.float32)  # what a node at each lag is multiplied by
-        for row, by in enumerate(weights):
+        for row, one in enumerate(weights):
             for lag in range(1, far + 1):
-                earlier[lag - 1, row, known.rows - lag] = by
+                earlier[lag - 1, row, known.rows - lag] = one
         of_responses = earlier[:, :q].reshape(-1, length).T
         told = (samples.rough[:5].reshape(-1, length) @ of_responses).reshape(5, -1, far, q)
         line = (samples.rough[place] @ earlier.reshape(-1, length).T).reshape(samples.nodes, far, -1)
     told, line = told**2, line**2
-    scores = np.zeros((4, far, samples.nodes), np.float32)
+    scores = np.zeros((5, far, samples.nodes), np.float32)
     scores[0] = line[:, :, q].T
-    scores[1] = (told[1][:, :, 0] + line[:, :, q:].sum(2)).T
+    scores[1] = (told[1][:, :, 0] + line[:, :, q : q + by].sum(2)).T
     scores[2] = (told[0] + told[4])[:, :, last].T if q > last else 0
     scores[3] = told[:4, ..., :last].sum((0, 3)).T
+    scores[4] = (told[0, ..., :last].sum(2) + line[:, :, q + by :].sum(2)).T
     return scores
 
 

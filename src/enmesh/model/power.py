@@ -128,7 +128,7 @@ class LadderTest(Test):
         """Return the probability that a link of ``te`` nats is found with so many embedded samples."""
         from scipy.special import fdtrc
 
-        from enmesh.links.ladder import SHIFTS, TOGETHER, WEIGHTS
+        from enmesh.links.ladder import LINEAR, SHIFTS, TOGETHER, WEIGHTS
 
         used = self.used + CHOSEN / max(samples, 1)
         left = samples - used - self.dof
@@ -145,8 +145,8 @@ class LadderTest(Test):
         more = -math.expm1(-2 * te) * 2 * self.memory**2 / (1 - self.memory**2)
         for rung, (dof, sums, weight) in enumerate(zip(drawn.dof, drawn.sums, weights)):
             signal = there * (2 * drawn.line + there) * (rung != 2)  # the spread does not see a line
-            signal = signal[:, :1] if rung == 4 else signal
-            lines = 0 if rung == 2 else dof if rung == 4 else 1
+            signal = signal[:, :1] if rung == LINEAR else signal
+            lines = 0 if rung == 2 else dof if rung == LINEAR else 1
             wider = np.maximum(drawn.wider[rung] * (1 + more * lines / dof), 1)
             p = fdtrc(dof, left, (sums + signal) / (dof * noise * wider))
             total = total + (weight / np.tan(np.pi * np.clip(p, 1e-300, 0.99))).sum(1)
@@ -182,7 +182,8 @@ def _drawn_ladder(lags: int, partners: int, memory: float, tenths: int) -> _Draw
     for lag in range(1, lags):
         z[:, lag] = kept * z[:, lag - 1] + np.sqrt(1 - kept**2) * new[:, lag]
     curve = [0, 1, *range(FUNCTIONS, features)]
-    chosen = [z[:, :, :1, :1], z[:, :, curve, :1], z[:, :, :2, 1:2], z[:, :, : FUNCTIONS + 1]]
+    shape = z[:, :, [0, FUNCTIONS]]
+    chosen = [z[:, :, :1, :1], z[:, :, curve, :1], z[:, :, :2, 1:2], z[:, :, :FUNCTIONS], shape]
     sums = [(one**2).sum((2, 3)) for one in chosen]
     dof = [one.shape[2] * one.shape[3] for one in chosen] + [lags] * (lags > 1)
     wider = [rng.chisquare(shifts * d, (DRAWS, 1)) / (shifts * d) for d in dof]

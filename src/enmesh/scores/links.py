@@ -12,7 +12,7 @@ from enmesh.embedding import Blocks, Embedding, Lagged, Pasts
 from enmesh.errors import InputError
 from enmesh.estimators import Estimator, Gaussian, Mixed
 from enmesh.links.known import Known
-from enmesh.links.ladder import Ladder, at_all_lags, full_test, in_nats, local_values, rungs
+from enmesh.links.ladder import LINEAR, Ladder, at_all_lags, full_test, in_nats, local_values, rungs
 from enmesh.links.samples import Samples
 from enmesh.links.selection import Drivers, other_tests, selected
 from enmesh.measures import Transfers
@@ -214,13 +214,13 @@ class LinkScorer(Scorer[LinkTest]):
         own, past, lags, clock, _ = self._question([source], target, given)
         known = Known.of(self.samples, target, [*own, *sorted(past)], clock)
         found = Ladder(known, lags).widened()
-        rung = rungs(known, lags)[min(found.rung, 3) if found.rung < 4 else 0]
+        rung = rungs(known, lags)[found.rung if found.rung < LINEAR else 0]
         degrees = max(1, int(np.median(rung.features)) * rung.responses)
         lag = found.lag - 1
         values = np.array([in_nats(known, v, float(r) / 2) for v, r in zip(lags, rung.ratio)])
-        if found.rung < 4:
+        if found.rung < LINEAR:
             values[lag] = found.value
-        return values, degrees, max(1.0, found.mean * 2 * known.n / degrees) if found.rung < 4 else 1.0
+        return values, degrees, max(1.0, found.mean * 2 * known.n / degrees) if found.rung < LINEAR else 1.0
 
     def tests(self, target: int, parents: Parents) -> tuple[Link, ...]:
         """Return a test of each parent given the others."""

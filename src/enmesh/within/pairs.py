@@ -106,8 +106,8 @@ def _freedom(known: Sequence[Known], ends: np.ndarray) -> tuple[np.ndarray, np.n
     features = np.stack([one, a, b, two[0] * (b > 1), two[1] * (a > 1), np.maximum(a, b)], axis=1)
     responses = np.stack([one, one, one, one, one, np.minimum(a, b)], axis=1)
     linear = np.array([one.linear for one in known])[ends].all(axis=1)
-    line, curve, spread, every = np.where(linear[:, None], WEIGHTS[True], WEIGHTS[False]).T
-    weights = np.stack([line, curve / 2, curve / 2, spread / 2, spread / 2, every], axis=1)
+    line, curve, spread, *every = np.where(linear[:, None], WEIGHTS[True], WEIGHTS[False]).T
+    weights = np.stack([line, curve / 2, curve / 2, spread / 2, spread / 2, sum(every)], axis=1)
     weights[:, 1:] *= ((a > 1) | (b > 1))[:, None]
     return features, responses, weights
 
