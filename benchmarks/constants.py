@@ -32,7 +32,6 @@ VARIATIONS: dict[str, list[Variation]] = {
     ],
     "power of the size of a normal score, 1.5": [{"functions.POWER": 1.0}, {"functions.POWER": 2.0}],
     "share of a function that is left by those before it, .8": [{"functions.DEPENDENT": k} for k in (0.2, 0.6)],
-    "products of the regression of the shape, 1": [{"ladder.PRODUCTS": 9}],
     "values of a target of states, 10": [{"samples.STATES": 5}, {"samples.STATES": 20}],
     "slow functions of time, 3": [{"samples.SLOW": 2}, {"samples.SLOW": 5}],
     "memories of the common volatility, .05 and .2": [{"samples.MEMORIES": (0.1,)}, {"samples.MEMORIES": (0.02, 0.1)}],

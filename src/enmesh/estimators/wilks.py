@@ -22,14 +22,14 @@ import numpy as np
 SMALLEST = float(np.finfo(float).tiny)  # p-values are never 0: the smallest normal number
 
 
-def effective(m: Any, q: int, rest: float) -> Any:
+def effective(m: Any, q: Any, rest: float) -> Any:
     """Return the samples N of which 2 N I follows chi-square (Bartlett 1938)."""
     return rest - m - (q - m + 1) / 2
 
 
 def wilks_p(
-    ratio: Any, features: Any, q: int, rest: float, wider: float = 1.0, shifts: float = np.inf, share: float = 1.0,
-    tails: float = 1.0
+    ratio: Any, features: Any, q: Any, rest: float, wider: Any = 1.0, shifts: Any = np.inf, share: float = 1.0,
+    tails: Any = 1.0
 ) -> np.ndarray:  # fmt: skip
     """Return p-values of -ln(lambda) by Rao's F.
 
@@ -44,8 +44,7 @@ def wilks_p(
     t, first, second = _rao(m, q, rest, share)
     with np.errstate(over="ignore"):
         f = np.expm1(np.maximum(ratio / wider, 0) / t) * second / first
-    if wider > 1:
-        second = 1 / (1 / second + 1 / (first * shifts))
+    second = np.where(np.greater(wider, 1), 1 / (1 / second + 1 / (first * shifts)), second)
     return np.where((m > 0) & (rest - m > 1), np.maximum(fdtrc(first / tails, second / tails, f), SMALLEST), 1.0)
 
 
@@ -77,7 +76,7 @@ def wilks_quantile(alpha: float, m: int, q: int, rest: float, share: float = 1.0
     return float(t * np.log1p(first / second * fdtri(first, second, alpha)))
 
 
-def _rao(m: np.ndarray, q: int, rest: float, share: float) -> tuple[Any, Any, Any]:
+def _rao(m: np.ndarray, q: Any, rest: float, share: float) -> tuple[Any, Any, Any]:
     """Return the root t, and the degrees of freedom of Rao's F."""
     mq, size = np.maximum(m * q, 1), m * m + q * q - 5
     t = np.where(size > 0, np.sqrt(np.maximum(mq * mq - 4, 1e-9) / np.where(size > 0, size, 1)), 1.0)

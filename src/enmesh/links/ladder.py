@@ -47,9 +47,6 @@ ALIVE = 1e-6  # share of a feature's size that must be left by what is known
 SINGLE = np.float32  # precision of features that are shifted, or asked roughly
 ROUNDED = 1e-4  # share of their size that must be left then
 AT_ONCE = 100_000  # values of lagged variables whose features are made at once (memory)
-# Products that are asked about the shape: with the last own value. (sizes.py, maps of 40 nodes, 10 networks from 9740:
-# recall .786 at precision .984; with all products .775 at .980.)
-PRODUCTS = 1
 GOLDEN = (5**0.5 - 1) / 2
 
 
@@ -80,12 +77,10 @@ class Rung(NamedTuple):
         """Return the rung of some of the candidates."""
         return Rung(self.ratio[some], self.features[some], self.responses, self.even[some])
 
-    def p_values(self, known: Known, chance: Chance = FORMULA) -> np.ndarray:
-        """Return p-values by Rao's F, corrected by what is known of chance."""
-        wider, shifts, tail = chance
-        return wilks_p(
-            self.ratio * self.even, self.features, self.responses, known.n - known.rank, wider, shifts, tails=tail
-        )
+    def and_more(self, other: "Rung") -> "Rung":
+        """Return the rung of these candidates and of others."""
+        ratio, features, even = (np.append(getattr(self, k), getattr(other, k)) for k in ("ratio", "features", "even"))
+        return Rung(ratio, features, self.responses, even)
 
 
 class Tested(NamedTuple):
@@ -104,9 +99,9 @@ class Turns(NamedTuple):
     circle: int
     shifts: tuple[int, ...]
 
-    def first(self, count: int) -> "Turns":
-        """Return the first few of the shifts."""
-        return self._replace(shifts=self.shifts[:count])
+    def some(self, which: slice) -> "Turns":
+        """Return some of the shifts."""
+        return self._replace(shifts=self.shifts[which])
 
 
 def combined(p: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -150,7 +145,15 @@ def rungs(known: Known, candidates: Sequence[Lagged], turns: Turns | None = None
 def one_by_one(known: Known, candidates: Sequence[Lagged]) -> np.ndarray:
     """Return the p-value of each lagged variable: its five rungs combined, without circular shifts."""
     made = rungs(known, candidates)
-    return combined(np.stack([rung.p_values(known) for rung in made], axis=-1), weights_of(known, made))
+    return combined(p_values(known, made), weights_of(known, made))
+
+
+def p_values(known: Known, made: Sequence[Rung], chances: Sequence[Chance] | None = None) -> np.ndarray:
+    """Return p-values by Rao's F ``(candidates, rungs)``, corrected by what is known of chance."""
+    ratio = np.stack([rung.ratio * rung.even for rung in made], axis=-1)
+    features, responses = np.stack([rung.features for rung in made], axis=-1), np.array([r.responses for r in made])
+    wider, shifts, tail = np.array(chances or [FORMULA] * len(made)).T
+    return wilks_p(ratio, features, responses, known.n - known.rank, wider, shifts, tails=tail)
 
 
 def weights_of(known: Known, made: Sequence[Rung]) -> np.ndarray:
@@ -205,15 +208,16 @@ def _features(known: Known, candidates: Sequence[Lagged], view: int, turns: Turn
     Of the location: value, square, products with known variables. Of the shape: functions, spread, and the product with
     the last own value.
     """
-    samples, rows, partners = known.samples, known.rows, known.partners[: PRODUCTS if view else None]
-    values = [*samples.functions, samples.spread] * view + [samples.scale(known.ranked)]
-    whole = np.stack([samples.take(one, candidates, rows) for one in values], axis=1)
+    samples, rows, partners = known.samples, known.rows, known.partners
+    whole = samples.take(samples.every if view else samples.scale(known.ranked)[None], candidates, rows)
     moved = shifted(whole.astype(SINGLE), turns) if turns else whole[None]
-    value = moved[:, :, -1:]
-    products = value * partners.astype(value.dtype)
-    if view:
-        return np.concatenate([moved[:, :, :-1], products], axis=2)
-    return known.weighted(np.concatenate([value, value**2, products], axis=2))
+    if view == 0:
+        products = moved * partners.astype(moved.dtype)
+        return known.weighted(np.concatenate([moved, moved**2, products], axis=2))
+    if not len(partners):
+        return moved[:, :, :-1]
+    moved[:, :, -1] = moved[:, :, 0 if known.ranked else -1] * partners[0].astype(moved.dtype)
+    return moved
 
 
 def _evening(known: Known, view: int) -> np.ndarray:
@@ -225,7 +229,7 @@ def _evening(known: Known, view: int) -> np.ndarray:
     """
     if view not in known.evening:
         n, responses = known.n, known.views[view].responses[: 1 if view == 0 else len(known.responses)]
-        by = np.concatenate([np.ones((1, n)), known.partners[: PRODUCTS if view else None]])
+        by = np.concatenate([np.ones((1, n)), known.partners[: 1 if view else None]])
         by = by if view else known.weighted(by)
         by = np.linalg.inv(_root(by @ by.T)) @ by * n**0.5
         each = (by[:, None] * responses).reshape(-1, n)
@@ -362,11 +366,11 @@ class Ladder:
     def combined(self, chances: Sequence[Chance] = (FORMULA,) * (LINEAR + 1)) -> Tested:
         """Return the test with one p-value for all rungs and lags, given the chance of each rung."""
         known = self.known
-        p = np.stack([rung.p_values(known, chance) for rung, chance in zip(self._rungs, chances)], axis=-1)
+        p = p_values(known, self._rungs, chances[:LINEAR])
         weights = weights_of(known, self._rungs)
         every, shares = p.ravel(), weights.ravel() / len(p)
         if self._together is not None:
-            every = np.append(every, self._together.p_values(known, chances[LINEAR]))
+            every = np.append(every, p_values(known, [self._together], chances[LINEAR : LINEAR + 1]))
             shares = np.append(shares * (1 - TOGETHER), TOGETHER)
         best = int((every / np.maximum(shares, 1e-300)).argmin())
         place, rung = divmod(best, p.shape[1])
@@ -389,18 +393,25 @@ class Ladder:
             return first
         known, strongest = self.known, [v for v in self.sources if self.joint or v.lag == first.lag]
         turns = turns_of(known, known.samples.take(known.samples.functions[0], strongest, known.rows))
-        found = self._over(turns.first(FEW), strongest)
-        return found if not CLEAR < found.p_value <= LOOK else self._over(turns, strongest)
-
-    def _over(self, turns: Turns, strongest: Sequence[Lagged]) -> Tested:
-        """Return the test after some circular shifts of the strongest lagged variables."""
-        known, rest = self.known, self.known.n - self.known.rank
-        made = rungs(known, strongest, turns)
-        if self._together is not None:
-            made.append(together(known, self.sources, len(self.sources), turns))
-        wider = [_excess(rung, rest) for rung in made]
         independent, heavy = _independent(known, strongest), self._tails(strongest)
-        return self.combined([Chance(one, independent, tail) for one, tail in zip([*wider, 1.0], heavy)])
+
+        def after(made: Sequence[Rung]) -> Tested:
+            wider = [_excess(rung, known.n - known.rank) for rung in made]
+            return self.combined([Chance(one, independent, tail) for one, tail in zip([*wider, 1.0], heavy)])
+
+        made = self._moved(turns.some(slice(FEW)), strongest)
+        found = after(made)
+        if CLEAR < found.p_value <= LOOK:
+            more = self._moved(turns.some(slice(FEW, None)), strongest)
+            found = after([one.and_more(other) for one, other in zip(made, more)])
+        return found
+
+    def _moved(self, turns: Turns, strongest: Sequence[Lagged]) -> list[Rung]:
+        """Return the rungs after circular shifts of the strongest lagged variables."""
+        made = rungs(self.known, strongest, turns)
+        if self._together is not None:
+            made.append(together(self.known, self.sources, len(self.sources), turns))
+        return made
 
     def _tails(self, strongest: Sequence[Lagged]) -> list[float]:
         """Return how heavy the tails of responses and features of each rung are together (`wilks.tails`)."""

@@ -44,8 +44,8 @@ class Samples:
             raise InputError(f"{told}: give {shorter}a longer record")
         self._starts = np.concatenate([[0], np.cumsum(lengths)])
         self.steps, self.time = place, (place + 0.5) / np.repeat(lengths, lengths)
-        self.functions = np.zeros((FUNCTIONS, self.nodes, self.length))
-        self.plain, self.spread = np.zeros((2, self.nodes, self.length))
+        self.every = np.zeros((FUNCTIONS + 2, self.nodes, self.length))  # functions, spread and values of all nodes
+        self.functions, (self.spread, self.plain) = self.every[:FUNCTIONS], self.every[FUNCTIONS:]
         self.states, self.labels = np.zeros(self.nodes, bool), np.zeros(self.nodes, bool)
         for i, column in enumerate(values.T):
             there = slice(None) if self.present is None else self.present[i]
@@ -99,12 +99,12 @@ class Samples:
         return there
 
     def take(self, values: np.ndarray, variables: Sequence[Lagged], rows: np.ndarray) -> np.ndarray:
-        """Return lagged variables of ``values (node, time)`` at some rows, ``(variables, rows)``."""
-        found = np.empty((len(variables), len(rows)), values.dtype)
+        """Return lagged variables of ``values (..., node, time)`` at some rows, ``(variables, ..., rows)``."""
+        found = np.empty((len(variables), *values.shape[:-2], len(rows)), values.dtype)
         first, last = int(rows[0]), int(rows[-1]) + 1
         whole = last - first == len(rows)  # one run of samples: slices are faster
         for row, (node, lag) in zip(found, variables):
-            row[:] = values[node, first - lag : last - lag] if whole else values[node, rows - lag]
+            row[:] = values[..., node, first - lag : last - lag] if whole else values[..., node, rows - lag]
         return found
 
     def at_lag(self, values: np.ndarray, lag: int, rows: np.ndarray) -> np.ndarray:
@@ -114,8 +114,8 @@ class Samples:
 
     @cached_property
     def rough(self) -> np.ndarray:
-        """Functions, spread and values of all nodes ``(6, node, time)`` in single precision, to preselect variables."""
-        return np.concatenate([self.functions, self.spread[None], self.plain[None]]).astype(np.float32)
+        """`every` ``(6, node, time)`` in single precision, to preselect variables."""
+        return self.every.astype(np.float32)
 
     @cached_property
     def slow(self) -> np.ndarray:
