@@ -59,7 +59,7 @@ VARIATIONS: dict[str, list[Variation]] = {
     "p-values are combined up to, .99": [{"ladder.CAPPED": 0.9}, {"ladder.CAPPED": 0.999}],
     "level of forward selection, 5 times": [{"selection.LOOSE": 2.0}, {"selection.LOOSE": 20.0}],
     "lengths of own pasts, 1, 2, 3, 5": [{"selection.OWN": (1, 2)}, {"selection.OWN": (1, 2, 3, 4, 5)}],
-    "candidates of each rung, 4": [{"selection.PROMISING": 2}, {"selection.PROMISING": 8}],
+    "candidates of each rung, 2": [{"selection.PROMISING": 4}, {"selection.PROMISING": 8}],
     "variables of which products are formed, 300": [{"together.MOST": 100}, {"together.MOST": 600}],
     "share of the level for products, .1": [{"together.TENTH": 0.03}, {"together.TENTH": 0.3}],
 }

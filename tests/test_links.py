@@ -12,7 +12,7 @@ from enmesh.links import selection
 from enmesh.links.functions import FUNCTIONS, orthonormal, rank_functions
 from enmesh.links.horizon import horizon
 from enmesh.links.known import Known
-from enmesh.links.ladder import Ladder, Turns, at_all_lags, combined, rung_sets, rungs, shifted, turns_of
+from enmesh.links.ladder import Ladder, Turns, at_all_lags, combined, regression_of, rung_sets, rungs, shifted, turns_of
 from enmesh.links.samples import Samples
 from tests import naive
 
@@ -190,6 +190,14 @@ def test_weights_find_a_weak_source():
     found = [em.significance(uneven(seed=seed), "a", "b").p_value for seed in range(1, 5)]
     plain = [em.significance(uneven(seed=seed), "a", "b", estimator="gaussian").p_value for seed in range(1, 5)]
     assert np.median(found) < 0.01 < np.median(plain)
+
+
+def test_features_that_are_known_add_nothing(chain):
+    samples = Samples.of(chain.in_order(), 2)
+    known = Known(samples, 1, [Lagged(1, 1), Lagged(0, 1)], 0)
+    added, responses = regression_of(known, [Lagged(0, 1)], 0)
+    assert len(added) == 0
+    assert tails(responses, added) == 1
 
 
 def test_shifts_are_circular():

@@ -79,6 +79,8 @@ def spread_function(score: np.ndarray) -> np.ndarray:
 
 def orthonormal(rows: np.ndarray) -> np.ndarray:
     """Return rows of unit length that span the same, each with those before it; rows that add nothing become 0."""
+    if not len(rows):
+        return rows
     rows = rows / np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), 1e-300)[:, None]
     try:
         root = np.linalg.cholesky(rows @ rows.T)
