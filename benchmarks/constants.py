@@ -28,7 +28,11 @@ import sizes
 Variation = dict[str, object]
 VARIATIONS: dict[str, list[Variation]] = {
     "functions of a variable and of a residual, 4": [
-        {f"{module}.FUNCTIONS": k for module in ("functions", "samples", "known", "ladder")} for k in (3, 5)
+        {
+            f"{module}.FUNCTIONS": k
+            for module in ("functions", "samples", "known", "ladder", "selection", "within.pairs")
+        }
+        for k in (3, 5)
     ],
     "power of the size of a normal score, 1.5": [{"functions.POWER": 1.0}, {"functions.POWER": 2.0}],
     "share of a function that is left by those before it, .8": [{"functions.DEPENDENT": k} for k in (0.2, 0.6)],
@@ -132,8 +136,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.run is not None:
         for name, value in json.loads(options.run).items():
-            module, constant = name.split(".")
-            setattr(importlib.import_module(f"enmesh.links.{module}"), constant, eval(value))
+            module, constant = name.rsplit(".", 1)
+            place = f"enmesh.{module}" if "." in module else f"enmesh.links.{module}"
+            setattr(importlib.import_module(place), constant, eval(value))
         print(json.dumps(judged(options.first_seed, options.seeds)))
         return
     print("| constant | changed to | true / false / missed | F1 | false where none is | CPU s |")

@@ -24,14 +24,15 @@ REPEATED = 1e-5  # the same for a row of unit length among rows of a basis
 RIDGE = 1e-9
 
 
-def rank_functions(values: np.ndarray, count: int = FUNCTIONS) -> np.ndarray:
+def rank_functions(values: np.ndarray, count: int | None = None) -> np.ndarray:
     """Return orthogonal functions of the ranks of ``values (n,)``, each of mean 0 and variance 1, ``(count, n)``.
 
-    A variable with k different values has k - 1 of them; the rest are 0.
+    ``count`` is `FUNCTIONS` unless it is given. A variable with k different values has k - 1 of them; the rest are 0.
 
     >>> rank_functions(np.array([3.0, 1.0, 2.0, 1.5]), 2).round(2).tolist()
     [[1.36, -1.36, 0.38, -0.38], [1.0, 1.0, -1.0, -1.0]]
     """
+    count = FUNCTIONS if count is None else count
     order = np.argsort(values, kind="stable")
     arranged = values[order]
     if not (arranged[1:] == arranged[:-1]).any():

@@ -473,7 +473,7 @@ def by_line(known: Known, sources: Sequence[int]) -> tuple[list[float], list[flo
     ratio = np.empty((len(lags), samples.nodes))
     both = np.concatenate(known.views[0]).astype(SINGLE).T
     for row, lag in enumerate(lags):
-        x = known.weighted(samples.at_lag(samples.rough[0 if known.ranked else 5], lag, known.rows))
+        x = known.weighted(samples.at_lag(samples.rough[0 if known.ranked else FUNCTIONS + 1], lag, known.rows))
         told = (x @ both).astype(float) ** 2
         left = np.einsum("ij,ij->i", x, x) - told[:, :-1].sum(axis=1)
         share = told[:, -1] / np.where(left > ROUNDED * known.n, left, np.inf)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from enmesh.embedding.lagged import Lagged
+from enmesh.links.functions import FUNCTIONS
 from enmesh.links.known import SIMPLER, Known
 from enmesh.links.ladder import LOOK, Ladder, Tested, at_all_lags, by_formula, by_line, full_test, one_by_one
 from enmesh.links.samples import Samples
@@ -167,27 +168,27 @@ def _told(known: Known) -> np.ndarray:
     lines = np.concatenate([location[None], known.partners * location, known.partners[:1] * responses[:last]])
     by = 1 + len(known.partners)
     weights = np.concatenate([responses, lines]).astype(np.float32)
-    place = 5 if not known.ranked else 0
+    place = 0 if known.ranked else FUNCTIONS + 1
     if len(known.rows) < length / 2:  # few rows of a long record
-        told = np.empty((5, samples.nodes, far, q), np.float32)
+        told = np.empty((FUNCTIONS + 1, samples.nodes, far, q), np.float32)
         line = np.empty((samples.nodes, far, len(weights)), np.float32)
         for lag in range(1, far + 1):
             some = samples.rough[:, :, known.rows - lag]
-            told[:, :, lag - 1], line[:, lag - 1] = some[:5] @ weights[:q].T, some[place] @ weights.T
+            told[:, :, lag - 1], line[:, lag - 1] = some[: FUNCTIONS + 1] @ weights[:q].T, some[place] @ weights.T
     else:
         earlier = np.zeros((far, len(weights), length), np.float32)  # what a node at each lag is multiplied by
         for row, one in enumerate(weights):
             for lag in range(1, far + 1):
                 earlier[lag - 1, row, known.rows - lag] = one
         of_responses = earlier[:, :q].reshape(-1, length).T
-        told = (samples.rough[:5].reshape(-1, length) @ of_responses).reshape(5, -1, far, q)
+        told = (samples.rough[: FUNCTIONS + 1].reshape(-1, length) @ of_responses).reshape(FUNCTIONS + 1, -1, far, q)
         line = (samples.rough[place] @ earlier.reshape(-1, length).T).reshape(samples.nodes, far, -1)
     told, line = told**2, line**2
     scores = np.zeros((5, far, samples.nodes), np.float32)
     scores[0] = line[:, :, q].T
     scores[1] = (told[1][:, :, 0] + line[:, :, q : q + by].sum(2)).T
-    scores[2] = (told[0] + told[4])[:, :, last].T if q > last else 0
-    scores[3] = told[:4, ..., :last].sum((0, 3)).T
+    scores[2] = (told[0] + told[FUNCTIONS])[:, :, last].T if q > last else 0
+    scores[3] = told[:FUNCTIONS, ..., :last].sum((0, 3)).T
     scores[4] = (told[0, ..., :last].sum(2) + line[:, :, q + by :].sum(2)).T
     return scores
 
