@@ -401,7 +401,7 @@ class Ladder:
 
         made = self._moved(turns.some(slice(FEW)), strongest)
         found = after(made)
-        if CLEAR < found.p_value <= LOOK:
+        if CLEAR < found.p_value <= LOOK and len(turns.shifts) > FEW:
             more = self._moved(turns.some(slice(FEW, None)), strongest)
             found = after([one.and_more(other) for one, other in zip(made, more)])
         return found
