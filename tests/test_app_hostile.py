@@ -145,7 +145,7 @@ def test_ten_kills_lose_nothing(served, tmp_path):
     (db,) = served.folder.glob("enmesh/open/*/runs/*/*/run.db")
     assert sum(one["computed_twice"] for one in store.runs(db)) == 0
     network = em.Network.from_json(db.parent / "network.json")
-    plain = em.infer(em.read(path), estimator="ksg", score="tee", n_surrogates=999, max_lag=3)
+    plain = em.infer(em.read(path), estimator="ksg", score="tee", n_surrogates=999, max_lag=2)
     made, known = json.loads(network.to_json()), json.loads(plain.to_json())
     left_out = {"provenance": 0, "evidence": 0}
     assert made | left_out == known | left_out

@@ -366,12 +366,12 @@ def test_a_halved_coupling_is_found_with_its_sign(tmp_path):
     assert (tmp_path / "difference.png").stat().st_size > 5000
     read = whole_page(found.report(tmp_path / "difference.html"))
     assert "1 of 20 pairs differs." in read.words
-    assert "Fell: c → d." in read.words
+    assert "c → d fell from" in read.words
     assert "▼" in read.words
     assert "▲" not in read.words
     assert "script" not in read.tags
     noted = whole_page(back.report(tmp_path / "back.html", notes="as <i>measured"))
-    assert "Grew: c → d." in noted.words
+    assert "c → d grew from" in noted.words
     assert "as <i>measured" in noted.words
     assert em.report(back, tmp_path / "same.html", notes="as <i>measured").read_text() == (
         tmp_path / "back.html"
@@ -538,7 +538,8 @@ def test_stability_over_seeds(name):
         networks = [measured.links_of_half(name, seed, i) for i in range(20)]
         true, absent = measured.shares(name, seed, networks)
         assert true.min() > 0.9
-        assert absent.max() <= 0.1  # one cut of ten
+        assert absent.max() <= 0.2  # two cuts of ten
+        assert absent.mean() < 0.01
 
 
 @pytest.mark.slow

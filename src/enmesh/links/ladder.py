@@ -265,7 +265,9 @@ def _rung(
         if evening is not None:
             flat = (axes @ along).reshape(count, -1)
             whole = np.einsum("ci,ci->c", flat, flat)
-            even = np.where(there.all(1) & (whole > 0), ((flat @ evening) ** 2).sum(1) / np.maximum(whole, 1e-300), 1)
+            even = np.where(
+                there.all(1) & (whole > 0), ((flat[:, None] @ evening) ** 2).sum((1, 2)) / np.maximum(whole, 1e-300), 1
+            )
         explained = along.transpose(0, 2, 1) @ along
     left = np.linalg.slogdet(np.eye(q) - explained)[1] if q > 1 else np.log(np.maximum(1 - explained[:, 0, 0], 1e-26))
     return Rung(-np.maximum(left, -60.0), features, q, even)
