@@ -369,7 +369,9 @@ def test_a_halved_coupling_is_found_with_its_sign(tmp_path):
     assert "c → d fell from" in read.words
     assert "▼" in read.words
     assert "▲" not in read.words
-    assert 'src="http' not in (tmp_path / "difference.html").read_text()  # nothing from elsewhere
+    text = (tmp_path / "difference.html").read_text()
+    assert "default-src 'none'" in text  # only the scripts of the page itself run
+    assert all(part.startswith("data:") for part in text.split(' src="')[1:])
     noted = whole_page(back.report(tmp_path / "back.html", notes="as <i>measured"))
     assert "c → d grew from" in noted.words
     assert "as <i>measured" in noted.words
@@ -538,8 +540,7 @@ def test_stability_over_seeds(name):
         networks = [measured.links_of_half(name, seed, i) for i in range(20)]
         true, absent = measured.shares(name, seed, networks)
         assert true.min() > 0.9
-        assert absent.max() <= 0.2  # two cuts of ten
-        assert absent.mean() < 0.01
+        assert absent.max() <= 0.1  # one cut of ten
 
 
 @pytest.mark.slow
