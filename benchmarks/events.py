@@ -4,6 +4,7 @@ python benchmarks/events.py values       transfer entropy rates against known on
 python benchmarks/events.py jidt         the same trains with JIDT (see benchmarks/jidt.py)
 python benchmarks/events.py levels       p-values of unrelated trains: the table of docs/calibration.md
 python benchmarks/events.py networks     mother and daughters, and eight neurons, by defaults
+python benchmarks/events.py drivers      copies of several kinds of drivers, by defaults
 python benchmarks/events.py speed        200 surrogates of 10,000 target events, and 10 with JIDT
 """
 
@@ -14,6 +15,7 @@ from functools import partial
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.stats import truncnorm
 
 import enmesh as em
 
@@ -55,6 +57,38 @@ def daughters(n, seed, width=0.25):
     return em.simulate.coupled_events("m>a, m>b", duration=2 * n, seed=seed, **how)
 
 
+def back(n, seed):
+    """a copies the events of b, and says nothing of them."""
+    family = daughters(n, seed)
+    return em.Events({"a": family["a"], "b": family["m"]}, family.duration)
+
+
+def driven_by(kind, n, seed, chain=False, width=0.25, lost=0.0):
+    """Return copies, some of them lost, of a driver of n events: both of m, or b of a."""
+    rng, stop = np.random.default_rng([14, seed]), 2.0 * n
+    short, usual = rng.random(4 * n) < 0.6, rng.exponential(1.0, 4 * n)
+    intervals = {
+        "Poisson": 2 * usual,
+        "rest": 1 + usual,
+        "regular": rng.gamma(10, 0.2, 4 * n),
+        "bursts": np.where(short, 0.1 + 0.2 * usual, 1 + 3 * usual),
+    }
+    if kind == "Hawkes":
+        born = [np.sort(rng.uniform(0, stop, n // 2))]
+        while len(born[-1]):
+            parents = np.repeat(born[-1], rng.poisson(0.5, len(born[-1])))
+            born.append(parents + rng.exponential(0.3, len(parents)))
+        times = np.unique(np.concatenate(born))
+    else:
+        times = np.cumsum(intervals[kind])
+    trains = {"m": times[times <= stop]}
+    for name, source, delay in (("a", "m", 0.25), ("b", "a" if chain else "m", 0.5)):
+        kept = trains[source][rng.random(len(trains[source])) >= lost]
+        some = kept + truncnorm.rvs(-delay / width, np.inf, delay, width, len(kept), random_state=rng)
+        trains[name] = np.sort(some[some <= stop])
+    return em.Events(trains, stop, truth={"m": [], "a": ["m"], "b": ["a" if chain else "m"]})
+
+
 def with_another(n, seed):
     """Return daughters that follow closely, and a train that is unrelated to all."""
     family, rng = daughters(n, seed, width=0.1), np.random.default_rng([13, seed])
@@ -73,6 +107,7 @@ NULLS = {
     "independent Poisson trains": (poisson, ()),
     "a target that bursts": (bursts, ()),
     "a source that follows the target": (listener, ()),
+    "a source that copies the target": (back, ()),
     "a common slow rate": (common_rate, ()),
     "the same, given a third such train": (partial(common_rate, names="abc"), ["c"]),
     "two targets of one driver, given it": (daughters, ["m"]),
@@ -197,24 +232,48 @@ def levels(repeats, n_jobs, first=0, n=500):
         print(f"| {what} | {n} | {' | '.join(rates)} | {uniform:.2f} | {repeats} |", flush=True)
 
 
+def links(events):
+    return {(s, t) for t, some in events.truth.items() for s in some}
+
+
 def right(events, net):
-    found, truth = set(net), {(s, t) for t, some in events.truth.items() for s in some}
+    found, truth = set(net), links(events)
     return 2 * len(found & truth) / (len(found) + len(truth)), sorted(found - truth), sorted(truth - found)
 
 
-def networks(repeats, n_jobs):
+def networks(repeats, n_jobs, first=0):
     warnings.simplefilter("ignore")
     whole = 0
-    for seed in range(repeats):
+    for seed in range(first, first + repeats):
         family = daughters(1000, seed)
-        f1, false, missed = right(family, em.infer(family, acyclic=True, n_jobs=n_jobs))
+        f1, false, missed = right(family, em.infer(family, n_jobs=n_jobs))
         whole += f1 == 1
         print(f"mother and daughters {seed}: F1 {f1:.2f} false {false} missed {missed}", flush=True)
     print(f"mother and daughters right in {whole} of {repeats}")
-    for seed in range(max(1, repeats // 10)):
+    for seed in range(first, first + max(1, repeats // 10)):
         eight = em.simulate.coupled_events(EIGHT, duration=890, seed=seed)
         f1, false, missed = right(eight, em.infer(eight, n_jobs=n_jobs))
         print(f"eight neurons {seed}, {len(eight)} spikes: F1 {f1:.2f} false {false} missed {missed}", flush=True)
+
+
+def drivers(repeats, n_jobs, first=0, n=500):
+    """Count false and missed links of `infer`, and recordings with a caution, by the kind of the driver."""
+    warnings.simplefilter("ignore")
+    print("| driver | copies | all right | links back | other false links | missed | caution |")
+    print("|---|---|---|---|---|---|---|")
+    for chain, width, lost in ((False, 0.25, 0), (False, 0.1, 0), (False, 0.25, 0.3), (True, 0.25, 0), (True, 0.1, 0)):
+        for kind in ("rest", "regular", "Poisson", "bursts", "Hawkes"):
+            rows = []
+            for seed in range(first, first + repeats):
+                events = driven_by(kind, n, seed, chain, width, lost)
+                net = em.infer(events, n_jobs=n_jobs, progress=False)
+                f1, false, missed = right(events, net)
+                to_driver = {(t, s) for s, t in links(events)}
+                backward = [link for link in false if link in to_driver]
+                said = any("short histories" in one for one in net.warnings)
+                rows.append((f1 == 1, len(backward), len(false) - len(backward), len(missed), said))
+            counts = " | ".join(map(str, np.sum(rows, axis=0)))
+            print(f"| {kind} | {'chain' if chain else 'fork'}, {width}, {lost:.0%} lost | {counts} |", flush=True)
 
 
 def speed(device):
@@ -239,18 +298,18 @@ def speed(device):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=["values", "jidt", "levels", "networks", "speed"])
+    parser.add_argument("what", choices=["values", "jidt", "levels", "networks", "drivers", "speed"])
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--device", default="cpu", help="of speed")
-    parser.add_argument("--first", type=int, default=0, help="first seed of levels")
+    parser.add_argument("--first", type=int, default=0, help="first seed of levels, networks and drivers")
     asked = parser.parse_args()
     if asked.what == "jidt":
         jidt()
     elif asked.what == "speed":
         speed(asked.device)
     else:
-        more = (asked.first,) if asked.what == "levels" else ()
+        more = () if asked.what == "values" else (asked.first,)
         globals()[asked.what](asked.repeats, asked.jobs, *more)
 
 

@@ -748,8 +748,11 @@ def event_history(events, time, length):
     return [late - early for early, late in zip(marks, marks[1:])][::-1], used[0]
 
 
-def event_transfer_entropy(target, source, random_times, stop, *, given=(), k=4, lengths=(2, 1, 1)):
-    """Rate of Shorten et al. (2021), term by term; ``lengths`` are those of target, source and conditions."""
+def event_transfer_entropy(target, source, random_times, stop, *, given=(), k=4, lengths=(2, 1, 1), left_out=0):
+    """Rate of Shorten et al. (2021), term by term; ``lengths`` are those of target, source and conditions.
+
+    The first values of the source's history can be ``left_out``.
+    """
     from scipy.special import digamma
 
     own, told, known = lengths
@@ -759,7 +762,7 @@ def event_transfer_entropy(target, source, random_times, stop, *, given=(), k=4,
         parts = [event_history(target, time, own), *(event_history(train, time, known) for train in given)]
         y, start = event_history(source, time, told)
         z = [value for values, _ in parts for value in values]
-        return z, z + y, min(start, *(begin for _, begin in parts)), time
+        return z, z + y[left_out:], min(start, *(begin for _, begin in parts)), time
 
     events = [point(time) for time in target if time > first]
     others = [point(time) for time in random_times]

@@ -3,11 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-from enmesh.errors import InputError, collected_hazards, hazard
+from enmesh.errors import InputError, collected_hazards, first_few, hazard
 from enmesh.events.events import Events
 from enmesh.events.point_process import PointProcess
 from enmesh.events.question import FEW
-from enmesh.events.transfers import with_histories
+from enmesh.events.transfers import older_events, with_histories
 from enmesh.inference.plan import Plan
 from enmesh.inference.run import Run
 from enmesh.inference.wanted import Choices, Request, Scores
@@ -23,7 +23,9 @@ def infer_events(events: Events, wanted: Request, run: Run) -> Network:
     with run.progress, collected_hazards() as run.hazards, single_thread():
         plan = Plan(_score(events, wanted, run))
         _say_few(events)
-        return _as_events(run.network(plan), events)
+        network = run.network(plan)
+        _say_older(events, network, plan.score.estimator)
+        return _as_events(replace(network, warnings=tuple(run.hazards)), events)
 
 
 def _score(events: Events, wanted: Request, run: Run) -> TEE:
@@ -62,6 +64,16 @@ def _say_few(events: Events) -> None:
         hazard(
             f"times are multiples of {events.resolution:g}: the order of events within a step is not known, and they "
             "were spread evenly over it"
+        )
+
+
+def _say_older(events: Events, network: Network, how: Any) -> None:
+    if links := older_events(events, how, network.parents):
+        named = first_few([f"{source} -> {target}" for source, target in links])
+        longer = max(how.history("condition", source) for source, _ in links) + 1
+        hazard(
+            f"short histories: {named} also act through events before the last one of the source, so other links to "
+            f"the same target may be false; compare with estimator=PointProcess(condition_history={longer})"
         )
 
 

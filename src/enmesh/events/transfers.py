@@ -1,16 +1,17 @@
 """Transfer entropies between the nodes of `Events`: what measures, tests and scores of samples call for events."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from enmesh.errors import InputError, refuse_if
+from enmesh.errors import InputError, collected_hazards, refuse_if
 from enmesh.events.events import Events
 from enmesh.events.nearby import EventSurrogates
 from enmesh.events.point_process import GREEDY, NearbyHistories, PointProcess
-from enmesh.events.question import Question
+from enmesh.events.question import Part, Question
 from enmesh.methods import resolve
 from enmesh.options import whole
 from enmesh.significance import Significance, sampled
@@ -18,7 +19,8 @@ from enmesh.surrogates import Surrogate, stream_of
 from enmesh.tasks import Task, run
 
 KEPT = 8  # questions whose histories are kept
-LONGEST, LEVEL, GREEDY_SURROGATES = 5, 0.05, 99  # of the greedy choice of histories
+LONGEST, LEVEL, NEXT_SURROGATES = 5, 0.05, 99  # of the greedy choice of histories
+OLDER = 0.01  # level at which older events of a parent are reported
 
 
 class EventTransfers:
@@ -93,15 +95,37 @@ def with_histories(events: Events, estimator: Any) -> PointProcess:
     spread, found = events.spread(), {}
     for i, name in enumerate(events.names):
         length = 1
-        while length < LONGEST:
-            asked = Question(spread, estimator, [(i, length + 1)], [(i, length)], i, known=length)
-            surrogates: Any = EventSurrogates(asked, NearbyHistories(), asked.stream)
-            test = run(sampled(surrogates, GREEDY_SURROGATES, level=LEVEL))
-            if test.p_value > LEVEL:
-                break
+        while length < LONGEST and next_value(spread, estimator, i, [(i, length)], i, LEVEL) <= LEVEL:
             length += 1
         found[name] = length
     return replace(estimator, target_history=found)
+
+
+def next_value(
+    events: Events, how: PointProcess, source: int, given: Sequence[Part], target: int, level: float
+) -> float:
+    """Return the p-value of the next value of a node's history, given its first ones and the other histories."""
+    length = dict(given)[source]
+    asked = Question(events, how, [(source, length + 1)], given, target, known=length)
+    surrogates: Any = EventSurrogates(asked, NearbyHistories(), asked.stream)
+    return run(sampled(surrogates, NEXT_SURROGATES, level=level)).p_value
+
+
+def older_events(events: Events, how: PointProcess, parents: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """Return the links of a network, to nodes with other parents, whose source acts through older events as well.
+
+    The next value of the source's history is then significant given the histories of the target and of all parents. A
+    link to the same target may be false: its source tells when the older events were.
+    """
+    spread, place, found = events.spread(), events.names.index, []
+    for name, sources in parents.items():
+        known = [(place(j), how.history("condition", j)) for j in sources]
+        given = [(place(name), how.history("target", name)), *known]
+        for j in sources if len(sources) > 1 else ():
+            with collected_hazards(show=False), suppress(InputError):  # too few events to tell
+                if next_value(spread, how, place(j), given, place(name), OLDER) <= OLDER:
+                    found.append((j, name))
+    return found
 
 
 def prepared(events: Events, estimator: Any, **samples: Any) -> EventTransfers:

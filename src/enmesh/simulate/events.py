@@ -40,7 +40,8 @@ def coupled_events(
         exp(-(d - delay)^2 / (2 width^2)), less its value at d = 0, up to d = 2 delay. With one link and the usual
         numbers it is the pair of Shorten et al. (2021): .5076 nats per unit of time. ``"hawkes"``: every event of a
         driver brings ``strength`` events on average, at a rate that decays within ``width`` (no delay, no negative
-        strength). ``"copies"``: every event of a driver is repeated after ``delay`` with Gaussian noise of ``width``.
+        strength). ``"copies"``: every event of a driver is repeated after ``delay`` with Gaussian noise of ``width``,
+        drawn again where the copy would come before the event: an early copy would predict its driver.
     rate
         Rate of each node by itself, or one for all; by default 1 without drivers, and 0.5 with (copies: 0).
     strength, delay, width
@@ -103,10 +104,18 @@ def _copies(
     own = {name: _renewed(rng, rate, rest, duration) for name, rate in zip(parents, rates)}
     for name in nx.topological_sort(graph):
         at = [where[source, name] for source in parents[name]]
-        copies = [own[s] + delay[i] + rng.normal(0, width[i], len(own[s])) for s, i in zip(parents[name], at)]
+        copies = [own[s] + _after(rng, delay[i], width[i], len(own[s])) for s, i in zip(parents[name], at)]
         joined = np.unique(np.concatenate([own[name], *copies]))
         own[name] = joined[(joined >= 0) & (joined <= duration)]
     return own
+
+
+def _after(rng: Any, delay: float, width: float, count: int) -> np.ndarray:
+    """Return delays with Gaussian noise, drawn again until none is negative."""
+    delays = rng.normal(delay, width, count)
+    while len(early := np.flatnonzero(delays < 0)):
+        delays[early] = rng.normal(delay, width, len(early))
+    return delays
 
 
 def _renewed(rng: Any, rate: float, rest: float, duration: float) -> np.ndarray:
