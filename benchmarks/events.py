@@ -67,12 +67,7 @@ def driven_by(kind, n, seed, chain=False, width=0.25, lost=0.0):
     """Return copies, some of them lost, of a driver of n events: both of m, or b of a."""
     rng, stop = np.random.default_rng([14, seed]), 2.0 * n
     short, usual = rng.random(4 * n) < 0.6, rng.exponential(1.0, 4 * n)
-    intervals = {
-        "Poisson": 2 * usual,
-        "rest": 1 + usual,
-        "regular": rng.gamma(10, 0.2, 4 * n),
-        "bursts": np.where(short, 0.1 + 0.2 * usual, 1 + 3 * usual),
-    }
+    intervals = {"Poisson": 2 * usual, "rest": 1 + usual, "bursts": np.where(short, 0.1 + 0.2 * usual, 1 + 3 * usual)}
     if kind == "Hawkes":
         born = [np.sort(rng.uniform(0, stop, n // 2))]
         while len(born[-1]):
@@ -262,7 +257,7 @@ def drivers(repeats, n_jobs, first=0, n=500):
     print("| driver | copies | all right | links back | other false links | missed | caution |")
     print("|---|---|---|---|---|---|---|")
     for chain, width, lost in ((False, 0.25, 0), (False, 0.1, 0), (False, 0.25, 0.3), (True, 0.25, 0), (True, 0.1, 0)):
-        for kind in ("rest", "regular", "Poisson", "bursts", "Hawkes"):
+        for kind in ("rest", "Poisson", "bursts", "Hawkes"):
             rows = []
             for seed in range(first, first + repeats):
                 events = driven_by(kind, n, seed, chain, width, lost)

@@ -748,6 +748,18 @@ def event_history(events, time, length):
     return [late - early for early, late in zip(marks, marks[1:])][::-1], used[0]
 
 
+def stable_sets(p_value, sources, level, required=()):
+    """All sets in which every source is significant given the others, and to which no other source can be added."""
+    found = []
+    for size in range(len(sources) + 1):
+        for some in combinations(sources, size):
+            kept = all(j in required or p_value(j, tuple(s for s in some if s != j)) <= level for j in some)
+            full = all(p_value(j, some) > level for j in sources if j not in some)
+            if kept and full and set(required) <= set(some):
+                found.append(some)
+    return found
+
+
 def event_transfer_entropy(target, source, random_times, stop, *, given=(), k=4, lengths=(2, 1, 1), left_out=0):
     """Rate of Shorten et al. (2021), term by term; ``lengths`` are those of target, source and conditions.
 

@@ -68,12 +68,13 @@ def _say_few(events: Events) -> None:
 
 
 def _say_older(events: Events, network: Network, how: Any) -> None:
-    if links := older_events(events, how, network.parents):
+    links = older_events(events, how, network.parents) if events.n_nodes > 2 else []
+    if links:
         named = first_few([f"{source} -> {target}" for source, target in links])
         longer = max(how.history("condition", source) for source, _ in links) + 1
         hazard(
-            f"short histories: {named} also act through events before the last one of the source, so other links to "
-            f"the same target may be false; compare with estimator=PointProcess(condition_history={longer})"
+            f"short histories: in {named} events of the source before its last one also count, so links to the same "
+            f"target may be false; compare with estimator=PointProcess(condition_history={longer})"
         )
 
 

@@ -112,7 +112,7 @@ def next_value(
 
 
 def older_events(events: Events, how: PointProcess, parents: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-    """Return the links of a network, to nodes with other parents, whose source acts through older events as well.
+    """Return the links of a network whose source acts through older events than its history has.
 
     The next value of the source's history is then significant given the histories of the target and of all parents. A
     link to the same target may be false: its source tells when the older events were.
@@ -121,7 +121,7 @@ def older_events(events: Events, how: PointProcess, parents: Mapping[str, Sequen
     for name, sources in parents.items():
         known = [(place(j), how.history("condition", j)) for j in sources]
         given = [(place(name), how.history("target", name)), *known]
-        for j in sources if len(sources) > 1 else ():
+        for j in sources:
             with collected_hazards(show=False), suppress(InputError):  # too few events to tell
                 if next_value(spread, how, place(j), given, place(name), OLDER) <= OLDER:
                     found.append((j, name))

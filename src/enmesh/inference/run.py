@@ -23,6 +23,7 @@ from enmesh.inference.plan import Plan, Planner
 from enmesh.inference.progress import Progress
 from enmesh.inference.screen import BUDGET_ANALYTIC, count_families
 from enmesh.inference.screen import screen as preselect
+from enmesh.inference.stable import stable_parents
 from enmesh.inference.wanted import LEVEL as LINK_LEVEL
 from enmesh.inference.wanted import Choices, Request, constrained
 from enmesh.inference.workers import start_ahead
@@ -244,6 +245,11 @@ class Run:
         problem = replace(self.problem, candidates=allowed, bounds=bounds, redundant=redundant, ceilings=ceilings)
         with self.progress.phase("searching"):
             found = search.run(evaluator, replace(problem, max_parents=limit))
+        score = evaluator.score
+        if isinstance(self.series, Events) and score.alpha and score.penalty == "sequential":
+            stable = self._stable(evaluator, found.parents, allowed, limit, level)
+            bounds = evaluator.scorer.bounds(stable)
+            found = search.run(evaluator, replace(problem, candidates=stable, bounds=bounds, max_parents=limit))
         with self.progress.phase("testing links"):
             tests = self._edge_tests(evaluator, found.parents, allowed)
         if left_out := self._left_out(level, found.parents, tests, limit):
@@ -259,6 +265,17 @@ class Run:
             at = f"{first_few(last, 6)} at lag {far}, the largest that was tested"
             hazard(f"{at}; a larger max_lag may show more")
         return limit, found, tests
+
+    def _stable(self, evaluator: Evaluator, found: Parents, allowed: Parents, limit: int, level: float) -> Parents:
+        """Return the parents that tests keep and add; see `stable_parents`."""
+        tested, needed = partial(evaluator.verdicts, level=level), self.problem.required
+        with self.progress.phase("testing links"):
+            return tuple(
+                stable_parents(
+                    tested, i, start, allowed[i], required=[s for s, t in needed if t == i], level=level, most=limit
+                )
+                for i, start in enumerate(found)
+            )
 
     def _parent_limit(self, evaluator: Evaluator, allowed: Parents, selected: bool) -> tuple[int, str]:
         """Return how many parents a node may have, and why no more."""
