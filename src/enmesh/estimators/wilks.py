@@ -13,6 +13,10 @@ features, closely for more. With one response t is 1 and F is that of every line
 samples in place of all, 2 N I follows chi-square with m q degrees of freedom. ``rest`` are the samples less the
 coefficients that are known (the constant is one). Heavy tails of responses and features together make the variance
 of the statistic ``tails`` times as large; both degrees of freedom are divided by that (Box and Watson 1962).
+
+If the features may explain a ``margin`` of the residual variance without a link, F is noncentral, with noncentrality
+L = rest margin. It is close to (1 + L / m q) times an F with (m q + L)^2 / (m q + 2 L) degrees of freedom (Patnaik
+1949).
 """
 
 from typing import Any
@@ -29,14 +33,15 @@ def effective(m: Any, q: Any, rest: float) -> Any:
 
 def wilks_p(
     ratio: Any, features: Any, q: Any, rest: float, wider: Any = 1.0, shifts: Any = np.inf, share: float = 1.0,
-    tails: Any = 1.0
+    tails: Any = 1.0, margin: Any = 0.0
 ) -> np.ndarray:  # fmt: skip
     """Return p-values of -ln(lambda) by Rao's F.
 
     ``ratio`` is -ln(lambda) of ``features`` and ``q`` responses with ``rest`` degrees of freedom. It is divided by
     ``wider``: how many times larger than expected it is over ``shifts`` independent circular shifts. The uncertainty
     of that mean lowers the denominator degrees of freedom. Only a ``share`` of the numerator's may count. Both are
-    divided by ``tails`` (see the function of that name).
+    divided by ``tails`` (see the function of that name). The null hypothesis is that features explain at most a
+    ``margin`` of the residual variance.
     """
     from scipy.special import fdtrc
 
@@ -45,6 +50,8 @@ def wilks_p(
     with np.errstate(over="ignore"):
         f = np.expm1(np.maximum(ratio / wider, 0) / t) * second / first
     second = np.where(np.greater(wider, 1), 1 / (1 / second + 1 / (first * shifts)), second)
+    beyond = rest * margin
+    f, first = f * first / (first + beyond), (first + beyond) ** 2 / (first + 2 * beyond)
     return np.where((m > 0) & (rest - m > 1), np.maximum(fdtrc(first / tails, second / tails, f), SMALLEST), 1.0)
 
 

@@ -95,15 +95,17 @@ class Planner(Scores):
             return tuple(evaluate.selected("drivers", self._nodes if targets is None else targets))
 
     def _raised(self, score: LinkTest, found: tuple[Drivers, ...]) -> tuple[LinkTest, tuple[Drivers, ...]]:
-        """Select again at a doubled level, as long as at most a fifth of the added pairs is expected by chance.
+        """Select again at the level up to which the local false discovery rate is at most `LOCAL`, if that is higher.
 
-        That is a local false discovery rate of .2, the limit that Efron (2007, Annals of Statistics 35, 1351) names.
-        Targets to which the higher level adds no pair keep their sources.
+        The rate is that of a decreasing density of p-values (Grenander 1956; Strimmer 2008, Bioinformatics 24, 1461):
+        the level has the most links less expected false links over the rate. Targets to which the higher level adds no
+        pair keep their sources.
         """
-        p, level = _p_values(found), score.level
-        while 2 * level <= LEVEL and level * self._pairs <= LOCAL * ((level < p) & (p <= 2 * level)).sum():
-            level *= 2
-        if level == score.level:
+        p = np.sort(_p_values(found))
+        p = p[p <= LEVEL]
+        gain = np.arange(1, len(p) + 1) - p * self._pairs / LOCAL
+        level = float(p[gain.argmax()]) if len(p) and gain.max() > 0 else 0.0
+        if level <= score.level:
             return score, found
         self.choices[:] = [choice for choice in self.choices if choice[0] != "level"]
         expected = f"about {level * self._pairs:.0f} false links among {self._pairs} pairs"

@@ -10,10 +10,14 @@ spread and shape. One more response is of the spread alone: a power of the size 
 that known variables predict, where that pays (AIC). A source that moves the variance of the target moves it. Where that
 pays, and the volatility does not, the regression of the location is weighted too: target, known variables and sources
 are divided by the spread (Harvey 1976). Samples that say much about the target then count more.
+
+What is known is not known exactly. A part of what it explains is left, and a source that depends on it explains that
+part without a link. The null hypothesis is therefore not that a source explains nothing, but that it explains no more
+than a margin (Hodges and Lehmann 1954).
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -27,6 +31,10 @@ LARGEST = 160  # functions of a basis at most, so that a run ends (a convention)
 PARTNERS = 8  # sources at most whose products with a further one are features (a convention)
 SIMPLER = 0.99  # times the error of a smaller basis, or shorter own past, below which a larger one is taken
 KEPT = 200_000  # samples of regressions that are kept: 256 MB if all are of the largest basis
+# Share of what the known sources explain that another source may explain in their place. Values are measured with
+# noise, sampled at intervals, and enter by a basis of finite size. (Rings of Lorenz, VAR with measurement noise and
+# phase oscillators, seeds 350 to 352: 13 false links fewer than with .003, 6 links fewer; see docs/defaults.md.)
+IMPRECISION = 0.01
 LEVERAGE = 0.05  # the least share of a sample that its own value does not decide
 
 
@@ -72,6 +80,15 @@ class Known:
                 made.clear()
             made[key] = cls(samples, target, variables, clock, bases)
         return cast(Known, made[key])
+
+    @cached_property
+    def margin(self) -> float:
+        """What a source may explain without a link, in units of the residual variance: see `IMPRECISION`."""
+        own = [v for v in self.variables if v.node == self.target]
+        if len(own) == len(self.variables):
+            return 0.0
+        alone = Known.of(self.samples, self.target, own, self.clock, self._most).error
+        return IMPRECISION * min(max(alone / max(self.error, 1e-300) - 1, 0.0), 1e12)
 
     @property
     def linear(self) -> bool:
@@ -145,7 +162,7 @@ class Known:
 
     def _respond(self) -> None:
         samples, place, scaled, spread = self.samples, self.place, None, None
-        if samples.states[self.target]:  # states are their own responses
+        if samples.tied[self.target]:  # values that are mostly the same are their own responses, as states are
             made = samples.functions[:, self.target][:, self.rows]
         else:
             made = rank_functions(self._residual)
@@ -169,7 +186,8 @@ class Known:
             score = rank_functions(left - (left @ basis.T) @ basis, 1)
             location = View(basis, whitened(score - (score @ basis.T) @ basis))
         self._views = location, View(self.basis, shape)
-        self.partners = samples.take(samples.scale(self.ranked), self._strongest(), self.rows)
+        beside = samples.take(samples.scale(self.ranked), self._strongest(), self.rows)
+        self.partners = np.concatenate([beside, 2**0.5 * samples.slow[:1, self.rows]])  # a link may change with time
 
     def _beside(self, spread: np.ndarray) -> np.ndarray:
         """Return the response of the spread, orthogonal to the basis and to the location, of unit length, or none."""

@@ -72,15 +72,17 @@ class Rung(NamedTuple):
     features: np.ndarray
     responses: int
     even: np.ndarray
+    shared: np.ndarray
 
     def part(self, some: slice) -> "Rung":
         """Return the rung of some of the candidates."""
-        return Rung(self.ratio[some], self.features[some], self.responses, self.even[some])
+        return Rung(self.ratio[some], self.features[some], self.responses, self.even[some], self.shared[some])
 
     def and_more(self, other: "Rung") -> "Rung":
         """Return the rung of these candidates and of others."""
-        ratio, features, even = (np.append(getattr(self, k), getattr(other, k)) for k in ("ratio", "features", "even"))
-        return Rung(ratio, features, self.responses, even)
+        names = ("ratio", "features", "even", "shared")
+        ratio, features, even, shared = (np.append(getattr(self, k), getattr(other, k)) for k in names)
+        return Rung(ratio, features, self.responses, even, shared)
 
 
 class Tested(NamedTuple):
@@ -130,6 +132,7 @@ def rungs(known: Known, candidates: Sequence[Lagged], turns: Turns | None = None
         products -= explained @ explained.transpose(0, 2, 1)
         left = np.einsum("cmm->cm", products).copy()
         alive = left > (ALIVE if features.dtype == float else ROUNDED) * np.maximum(whole, 1e-12)
+        shared = _shared(known, left[:, ::size].sum(1), whole[:, ::size].sum(1))
         unit = np.where(alive, 1 / np.sqrt(np.where(alive, left, 1)), 0)
         products = products * unit[:, :, None] * unit[:, None, :]
         told = told * unit[:, :, None]
@@ -138,7 +141,7 @@ def rungs(known: Known, candidates: Sequence[Lagged], turns: Turns | None = None
                 every = [part * size + i for part in range(parts) for i in chosen]
                 products_alone = parts == 1 and len(known.partners) and size - 1 in chosen
                 evening = _evening(known, view) if products_alone else None
-                found.append(_rung(products, told[:, :, some], alive, every, evening))
+                found.append(_rung(products, told[:, :, some], alive, every, evening)._replace(shared=shared))
     return found
 
 
@@ -152,8 +155,9 @@ def p_values(known: Known, made: Sequence[Rung], chances: Sequence[Chance] | Non
     """Return p-values by Rao's F ``(candidates, rungs)``, corrected by what is known of chance."""
     ratio = np.stack([rung.ratio * rung.even for rung in made], axis=-1)
     features, responses = np.stack([rung.features for rung in made], axis=-1), np.array([r.responses for r in made])
+    margin = known.margin * np.stack([rung.shared for rung in made], axis=-1)
     wider, shifts, tail = np.array(chances or [FORMULA] * len(made)).T
-    return wilks_p(ratio, features, responses, known.n - known.rank, wider, shifts, tails=tail)
+    return wilks_p(ratio, features, responses, known.n - known.rank, wider, shifts, tails=tail, margin=margin)
 
 
 def weights_of(known: Known, made: Sequence[Rung]) -> np.ndarray:
@@ -238,6 +242,11 @@ def _evening(known: Known, view: int) -> np.ndarray:
     return known.evening[view]
 
 
+def _shared(known: Known, left: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return the share of a source's variance that what is known explains, beyond chance."""
+    return np.maximum(1 - left / np.maximum(whole, 1e-12) * known.n / max(known.n - known.rank, 1), 0)
+
+
 def _root(matrix: np.ndarray) -> np.ndarray:
     """Return the symmetric square root of a positive matrix."""
     size, axes = np.linalg.eigh(matrix)
@@ -251,7 +260,7 @@ def _rung(
     count, q = len(told), told.shape[2]
     even = np.ones(count)
     if q == 0:
-        return Rung(np.zeros(count), np.zeros(count), 1, even)
+        return Rung(np.zeros(count), np.zeros(count), 1, even, even)
     told = told[:, chosen]
     if len(chosen) == 1:
         explained, features = told.transpose(0, 2, 1) @ told, alive[:, chosen].sum(1)
@@ -268,7 +277,7 @@ def _rung(
             even = np.where(there.all(1) & (whole > 0), after / np.maximum(whole, 1e-300), 1)
         explained = along.transpose(0, 2, 1) @ along
     left = np.linalg.slogdet(np.eye(q) - explained)[1] if q > 1 else np.log(np.maximum(1 - explained[:, 0, 0], 1e-26))
-    return Rung(-np.maximum(left, -60.0), features, q, even)
+    return Rung(-np.maximum(left, -60.0), features, q, even, even)
 
 
 def in_nats(known: Known, source: Lagged, value: float) -> float:
@@ -307,10 +316,13 @@ def together(known: Known, sources: Sequence[Lagged], lags: int, turns: Turns | 
     basis, responses = known.views[0]
     explained = (x @ basis.astype(x.dtype, copy=False).T).astype(float)
     told = (x @ responses[0].astype(x.dtype)).astype(float)
-    size, axes = np.linalg.eigh(x @ x.transpose(0, 2, 1) - explained @ explained.transpose(0, 2, 1))
+    products = x @ x.transpose(0, 2, 1)
+    left = products - explained @ explained.transpose(0, 2, 1)
+    shared = _shared(known, np.einsum("smm->s", left), np.einsum("smm->s", products))
+    size, axes = np.linalg.eigh(left)
     there = size > ALIVE * known.n
     along = np.einsum("smr,sm->sr", axes, told) ** 2 * there / np.where(there, size, 1)
-    return Rung(-np.log(np.maximum(1 - along.sum(1), 1e-26)), there.sum(1), 1, np.ones(len(x)))
+    return Rung(-np.log(np.maximum(1 - along.sum(1), 1e-26)), there.sum(1), 1, np.ones(len(x)), shared)
 
 
 def shifted(x: np.ndarray, turns: Turns) -> np.ndarray:
@@ -470,16 +482,18 @@ def at_all_lags(samples: Samples, source: int) -> list[Lagged]:
 def by_line(known: Known, sources: Sequence[int]) -> tuple[list[float], list[float], list[int]]:
     """Return value, p-value and strongest lag of many sources by linear regression alone, in single precision."""
     samples, lags = known.samples, range(1, known.samples.max_lag + 1)
-    ratio = np.empty((len(lags), samples.nodes))
+    ratio, shared = np.empty((2, len(lags), samples.nodes))
     both = np.concatenate(known.views[0]).astype(SINGLE).T
     for row, lag in enumerate(lags):
         x = known.weighted(samples.at_lag(samples.rough[0 if known.ranked else FUNCTIONS + 1], lag, known.rows))
         told = (x @ both).astype(float) ** 2
-        left = np.einsum("ij,ij->i", x, x) - told[:, :-1].sum(axis=1)
+        whole = np.einsum("ij,ij->i", x, x)
+        left = whole - told[:, :-1].sum(axis=1)
+        shared[row] = _shared(known, left, whole)
         share = told[:, -1] / np.where(left > ROUNDED * known.n, left, np.inf)
         ratio[row] = -np.log(np.maximum(1 - share, 1e-26))
-    ratio = ratio[:, list(sources)]
-    p = wilks_p(ratio, np.ones_like(ratio), 1, known.n - known.rank)
+    ratio, margin = ratio[:, list(sources)], known.margin * shared[:, list(sources)]
+    p = wilks_p(ratio, np.ones_like(ratio), 1, known.n - known.rank, margin=margin)
     best = ratio.argmax(axis=0)
     value = np.take_along_axis(ratio, best[None], 0)[0] / 2
     return value.tolist(), combined(p.T, np.full(len(lags), 1 / len(lags))).tolist(), (best + 1).tolist()

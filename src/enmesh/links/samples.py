@@ -18,6 +18,7 @@ from enmesh.links.functions import FUNCTIONS, orthonormal, rank_functions, sprea
 
 STATES = 10  # different values up to which a target is taken for states
 SLOW = 3  # slow cosines of time
+HARMONICS = 12  # of the common period: all of hours in a day, or of months in a year (a convention)
 # Weights of the last sample in the two means of the squares of all nodes that follow the common volatility: memories of
 # 20 and 5 samples (RiskMetrics, 1996, has .06).
 MEMORIES = (0.05, 0.2)
@@ -46,7 +47,7 @@ class Samples:
         self.steps, self.time = place, (place + 0.5) / np.repeat(lengths, lengths)
         self.every = np.zeros((FUNCTIONS + 2, self.nodes, self.length))  # functions, spread and values of all nodes
         self.functions, (self.spread, self.plain) = self.every[:FUNCTIONS], self.every[FUNCTIONS:]
-        self.states, self.labels = np.zeros(self.nodes, bool), np.zeros(self.nodes, bool)
+        self.states, self.tied = np.zeros(self.nodes, bool), np.zeros(self.nodes, bool)
         for i, column in enumerate(values.T):
             there = slice(None) if self.present is None else self.present[i]
             seen = column[there]
@@ -54,7 +55,9 @@ class Samples:
             self.spread[i, there] = spread_function(self.functions[0, i, there])
             spread = max(float(seen.std()), 1e-300)
             self.plain[i, there] = (seen - seen.mean()) / spread
-            self.states[i] = len(np.unique(seen)) <= STATES
+            often = np.unique(seen, return_counts=True)[1]
+            self.states[i] = len(often) <= STATES
+            self.tied[i] = self.states[i] or often.max() > len(seen) / 2
             if series.kinds[i] == "text":  # codes have no size
                 self.plain[i] = self.functions[0, i]
         self.codes = np.where(self.states[:, None], values.T, 0)
@@ -124,14 +127,29 @@ class Samples:
 
     @cached_property
     def periodic(self) -> np.ndarray:
-        """Cosine and sine of the common period and of half of it, ``(4, time)``: the peak of the mean spectrum."""
-        first, last = self._starts[0], self._starts[1:][np.diff(self._starts).argmax()]
-        first = last - np.diff(self._starts).max()
-        power = np.abs(np.fft.rfft(self.functions[0][:, first:last], 4 * (last - first))) ** 2
-        power = power.mean(axis=0)
+        """Cosines and sines of the common period and its harmonics ``(2 harmonics, time)``.
+
+        The peak of the mean spectrum is refined to the largest power of all harmonics together: an error of a fraction
+        of its width is an error of phase, which grows along the record and with the harmonic.
+        """
+        longest = int(np.diff(self._starts).argmax())
+        first, last = self._starts[longest : longest + 2]
+        n = int(last - first)
+        x, step = self.functions[0][:, first:last], 2 * np.pi / (4 * n)
+        power = (np.abs(np.fft.rfft(x, 4 * n)) ** 2).mean(axis=0)
         power[:16] = 0  # fewer than four periods
-        cycles = 2 * np.pi * self.steps * power.argmax() / (4 * (last - first))
-        return np.stack([f(k * cycles) for k in (1, 2) for f in (np.cos, np.sin)])
+        speed, beside = step * power.argmax(), step * np.linspace(-0.75, 0.75, 61)
+        orders = range(1, 1 + max(1, min(HARMONICS, n // (2 * LEAST), int(np.pi / (speed + step)))))
+        wide = -(-n // 128)  # beside the peak, phases hardly differ within a block of samples
+        times = np.arange(n - n % wide, dtype=float).reshape(-1, wide)
+        blocks = x[:, : times.size].reshape(len(x), *times.shape).transpose(1, 0, 2)
+        together = np.zeros(len(beside))
+        for k in orders:
+            real, imaginary = ((blocks @ f(k * speed * times)[:, :, None])[..., 0] for f in (np.cos, np.sin))
+            turned = np.exp(-1j * k * beside[:, None] * times.mean(axis=1)) @ (real - 1j * imaginary)
+            together += (np.abs(turned) ** 2).sum(axis=1)
+        phase = (speed + beside[together.argmax()]) * self.steps
+        return np.stack([f(k * phase) for k in orders for f in (np.cos, np.sin)])
 
     def of_time(self, clock: int) -> list[np.ndarray]:
         """Return functions of time; ``clock`` is 0 for none, 1 slow ones, 2 those of the common period, 3 both."""
