@@ -139,6 +139,16 @@ def masked(rng, n, m):
     return x
 
 
+def rain(rng, n, m):
+    """Zeros, and gamma variables in a twentieth of the samples."""
+    return rng.gamma(2, size=(n, m)) * (rng.random((n, m)) < 0.05)
+
+
+def sawtooth(rng, n, m):
+    """A common season that is no sine, with a phase of its own in each node."""
+    return 2 * ((np.arange(n)[:, None] / 24.3 + rng.random(m)) % 1) + ar(0.5)(rng, n, m)
+
+
 PROCESSES = {
     "white noise": white,
     "AR .9": ar(0.9),
@@ -164,6 +174,8 @@ PROCESSES = {
     "counts": counts,
     "20 % missing": missing,
     "three gaps of a twentieth": masked,
+    "rain in 5 % of samples": rain,
+    "a common sawtooth + AR .5": sawtooth,
 }
 REMEDIES = {
     "random walks": lambda series: series.difference(),

@@ -108,6 +108,29 @@ def proxy(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return x[BURN:], np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], bool)
 
 
+def changing(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes with memory, half of whose links change their sign halfway."""
+    rng = np.random.default_rng([seed, 81])
+    linked = np.triu(drivers(rng, 6))  # without loops: all of these are stable
+    change = linked & (rng.random(linked.shape) < 0.5)
+    x = rng.normal(size=(1200, 6))
+    for t in range(1, len(x)):
+        sign = np.where(change & (t > 700), -1, 1)
+        x[t] += 0.4 * x[t - 1] + 0.4 * x[t - 1] @ (linked * sign)
+    return x[BURN:], linked
+
+
+def seasonal(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Linear links below a common sawtooth of two standard deviations, with a phase of its own in each node."""
+    rng = np.random.default_rng([seed, 82])
+    linked = np.triu(drivers(rng, 6))
+    x = rng.normal(size=(1200, 6))
+    for t in range(1, len(x)):
+        x[t] += 0.4 * x[t - 1] + 0.4 * x[t - 1] @ linked
+    season = ((np.arange(1200)[:, None] / rng.uniform(10, 40) + rng.random(6)) % 1 - 0.5) * 12**0.5
+    return (x + 2 * season)[BURN:], linked
+
+
 CASES = {
     **{
         f"{kind}, {nodes} nodes": lambda s, k=kind, m=nodes: driven(k, m, s)
@@ -117,6 +140,8 @@ CASES = {
     "one line and two sines": of_three,
     "a proxy of a sine": proxy,
     "20 predators and prey": predators,
+    "links that change their sign, 6 nodes": changing,
+    "links below a sawtooth, 6 nodes": seasonal,
 }
 PAIRS = {f"pairs by {kind}, 8 nodes": kind for kind in ("products", "signs of products")}
 

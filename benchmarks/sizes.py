@@ -118,6 +118,13 @@ def factors(seed: int, nodes: int = 25, n: int = 4000) -> tuple[em.Series, Links
     return em.Series(x), truth, {}
 
 
+def measured(made: tuple[em.Series, Links, dict], noise: float, seed: int) -> tuple[em.Series, Links, dict]:
+    """Add measurement noise of so many standard deviations."""
+    series, truth, options = made
+    x = series.values
+    return em.Series(x + noise * x.std(axis=0) * np.random.default_rng([seed, 1]).normal(size=x.shape)), truth, options
+
+
 CASES = {
     "VAR, 40 nodes, 60 links, lags to 10": lambda s: random_var(40, 1000, 60, 10, s),
     "VAR, 100 nodes, 80 links, lags to 5": lambda s: random_var(100, 1000, 80, 5, s),
@@ -136,6 +143,10 @@ CASES = {
     "Lorenz-96, F = 10, N = 1000": lambda s: lorenz96(10, 1000, s),
     "Lorenz-96, F = 40, N = 1000": lambda s: lorenz96(40, 1000, s),
     "Lorenz-96, F = 10, N = 1000, every .1, no noise": lambda s: lorenz96(10, 1000, s, step=0.1, noise=0.0),
+    "Lorenz-96, F = 10, N = 8000": lambda s: lorenz96(10, 8000, s),
+    "Lorenz-96, F = 40, N = 4000": lambda s: lorenz96(40, 4000, s),
+    "Novelli var, 10 nodes, T = 10000, noise .3": lambda s: measured(novelli("var", 10, 10000, s), 0.3, s),
+    "Novelli map, 10 nodes, T = 10000, noise .3": lambda s: measured(novelli("map", 10, 10000, s), 0.3, s),
     "links by sines, 6 nodes, N = 1000": lambda s: unseen("sines", 6, 1000, s),
     "links by sines, 12 nodes, N = 1000": lambda s: unseen("sines", 12, 1000, s),
     "links to variances, 6 nodes, N = 2000": lambda s: unseen("variances", 6, 2000, s),

@@ -928,6 +928,12 @@ def minus_log_wilks(known, features, responses):
     return np.linalg.slogdet(small.T @ small)[1] - np.linalg.slogdet(large.T @ large)[1]
 
 
+def left_share(known, x):
+    """Share of the sum of squares of x that a least-squares fit on ``known`` leaves."""
+    left = x - known @ np.linalg.lstsq(known, x, rcond=None)[0]
+    return (left @ left) / (x @ x)
+
+
 def cauchy_combination(p, weights):
     """p-value of the weighted sum of Cauchy variables that p-values become (Liu and Xie 2020)."""
     from scipy.stats import cauchy

@@ -11,7 +11,7 @@ from enmesh.estimators.wilks import tails, wilks_p
 from enmesh.links import selection
 from enmesh.links.functions import FUNCTIONS, orthonormal, rank_functions
 from enmesh.links.horizon import horizon
-from enmesh.links.known import Known
+from enmesh.links.known import IMPRECISION, Known
 from enmesh.links.ladder import Ladder, Turns, at_all_lags, combined, regression_of, rung_sets, rungs, shifted, turns_of
 from enmesh.links.samples import Samples
 from tests import naive
@@ -77,6 +77,43 @@ def test_several_responses_and_one_feature_are_hotelling():
     share = 1 - np.exp(-ratio)
     exact = f.sf(share / (1 - share) * (rest - 1 - q + 1) / q, q, rest - 1 - q + 1)
     assert wilks_p(np.array(ratio), np.array(1), q, rest) == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("margin", [1e-9, 0.02, 0.3])
+def test_a_margin_is_a_noncentral_f_test(margin):
+    from scipy.stats import ncf
+
+    rest, m = 200, 3
+    for ratio in np.log1p(margin + np.array([0.03, 0.1, 0.2])):
+        exact = ncf.sf(np.expm1(ratio) * (rest - m) / m, m, rest - m, rest * margin)
+        found = wilks_p(np.array(ratio), np.array(m), 1, rest, margin=margin)
+        assert 0.95 * exact < found < (3 * exact if margin > 1e-3 else 1.01 * exact)  # Patnaik's is a little large
+
+
+def test_the_margin_is_a_share_of_what_known_sources_explain_that_a_source_depends_on(chain):
+    samples = Samples.of(chain.in_order(), 2)
+    own, given = [Lagged(2, 1)], [Lagged(1, 1)]
+    known, alone = (Known(samples, 2, some, 0, bases=1) for some in ([*own, *given], own))
+    assert alone.margin == 0
+    assert known.margin == pytest.approx(IMPRECISION * (alone.error / known.error - 1))
+    assert known.margin > 0
+    basis = known.views[0].basis.T
+    for place, variable in enumerate(at_all_lags(samples, 0)):
+        x = samples.take(samples.scale(known.ranked), [variable], known.rows)[0]
+        slow = max(0, 1 - naive.left_share(basis, x) * known.n / (known.n - known.rank))
+        shared = rungs(known, at_all_lags(samples, 0))[0].shared[place]
+        assert shared == pytest.approx(slow, abs=1e-9)
+
+
+def test_what_known_sources_explain_inexactly_is_no_link():
+    """A drives b and b drives c: measurement noise in b leaves a trace of a in c, which many samples show."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(20_000, 3))
+    for t in range(1, len(x)):
+        x[t, 1] = x[t - 1, 0] + 0.1 * x[t, 1]
+        x[t, 2] = x[t - 1, 1] + 0.1 * x[t, 2]
+    x[:, 1] += 0.05 * rng.normal(size=len(x))  # .25 % of its variance
+    assert set(em.infer(em.Series(x, names=list("abc")), max_lag=2)) == {("a", "b"), ("b", "c")}
 
 
 @pytest.mark.parametrize(("power", "features", "heavier"), [(1, 1, False), (3, 1, True), (3, 2, True)])
@@ -518,6 +555,50 @@ def test_ladder_of_one_lag_has_no_rung_of_all_lags(chain):
     samples = Samples.of(chain.in_order(), 1)
     known = Known(samples, 1, [Lagged(1, 1)], 0)
     assert 0 < Ladder(known, [Lagged(0, 1)]).combined().p_value < 1
+
+
+def test_a_link_whose_sign_changes_halfway_is_found():
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(600, 3))
+    x[1:300, 1] += 0.6 * x[:299, 0]
+    x[300:, 1] -= 0.6 * x[299:-1, 0]
+    assert set(em.infer(em.Series(x, names=list("abc")))) == {("a", "b")}
+
+
+def test_columns_that_are_mostly_0_have_no_links_by_rounding():
+    found = 0
+    for seed in range(4):
+        rng = np.random.default_rng([seed, 31])
+        x = rng.gamma(2, size=(1000, 5)) * (rng.random((1000, 5)) < 0.04)
+        found += len(em.infer(em.Series(x), max_lag=3))
+    assert found <= 3  # of 80 pairs; 20 to 40 if residuals of equal values are ranked
+
+
+@pytest.mark.parametrize(("period", "n"), [(23.7, 1000), (167.3, 4000)])
+def test_the_common_period_and_its_harmonics_follow_the_whole_record(period, n):
+    rng = np.random.default_rng(0)
+    phases = rng.random(4)
+    x = (np.arange(n)[:, None] / period + phases) % 1 + 0.3 * rng.normal(size=(n, 4))
+    waves = Samples.of(em.Series(x), 2).periodic
+    assert len(waves) == 2 * min(12, int(period / 2))
+    turns = np.unwrap(np.angle(waves[0] + 1j * waves[1]))
+    assert abs(turns[-1] / (2 * np.pi) - (n - 1) / period) < 0.05  # cycles
+
+
+def test_a_season_that_is_no_sine_makes_no_links():
+    found = 0
+    for seed in range(3):
+        rng = np.random.default_rng([seed, 5])
+        x = 2 * ((np.arange(600)[:, None] / 24.3 + rng.random(5)) % 1) + rng.normal(size=(600, 5))
+        found += len(em.infer(em.Series(x), max_lag=3))
+    assert found <= 2  # of 60 pairs; 10 with two harmonics
+
+
+def test_rare_coincidences_are_no_long_lag():
+    for seed in range(6):
+        rng = np.random.default_rng([seed, 9])
+        x = (rng.random((1000, 6)) < 0.02).astype(float)
+        assert horizon(em.Series(x), 0.01)[0] == 5
 
 
 def test_a_shared_period_is_no_long_lag():

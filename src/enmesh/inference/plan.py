@@ -22,8 +22,8 @@ from enmesh.estimators import Estimator
 from enmesh.inference.evaluate import Evaluator
 from enmesh.inference.wanted import LEVEL, Choices, Request, Scores
 from enmesh.links.horizon import horizon
-from enmesh.links.samples import LONG
-from enmesh.links.selection import Drivers
+from enmesh.links.samples import CHANGING, LONG
+from enmesh.links.selection import BY_CHANCE, Drivers
 from enmesh.measures import Indices
 from enmesh.options import whole
 from enmesh.scores import TEE, Link, LinkTest, Score
@@ -102,7 +102,7 @@ class Planner(Scores):
         pair keep their sources.
         """
         p = np.sort(_p_values(found))
-        p = p[p <= LEVEL]
+        p = p[p <= min(LEVEL, BY_CHANCE / (self.series.n_nodes - 1))]  # larger ones may be of linear regression alone
         gain = np.arange(1, len(p) + 1) - p * self._pairs / LOCAL
         level = float(p[gain.argmax()]) if len(p) and gain.max() > 0 else 0.0
         if level <= score.level:
@@ -191,7 +191,7 @@ class Planner(Scores):
         """Record the selected lags, and the targets that are conditioned on functions of time."""
         self._note_lags([(one.own, dict(zip(one.sources, one.lags))) for one in found])
         names = self.series.names
-        for bit, what in ((1, "slow trends"), (2, "a common period")):
+        for bit, what in ((1, "slow trends"), (2, "a common period"), (CHANGING, "slowly changing coefficients")):
             some = [name for name, one in zip(names, found) if one.clock & bit]
             if some:
                 why = "conditioned on, because this improves the prediction"

@@ -24,7 +24,7 @@ import numpy as np
 
 from enmesh.embedding.lagged import Lagged
 from enmesh.links.functions import SLIGHT, orthonormal, rank_functions, spread_function, whitened
-from enmesh.links.samples import Samples
+from enmesh.links.samples import LEAST, Samples
 
 SHARE = 0.25  # of the samples that a basis may have functions, so that residuals are left (a convention)
 LARGEST = 160  # functions of a basis at most, so that a run ends (a convention)
@@ -55,7 +55,8 @@ class View(NamedTuple):
 class Known:
     """A target given lagged variables: an orthonormal ``basis (k, n)``, and ``responses (q, n)`` orthogonal to it.
 
-    ``clock`` says which functions of time are known too (`Samples.of_time`), ``bases`` how many are compared.
+    ``clock`` says which functions of time are known too (`Samples.of_time`), and whether coefficients change with time
+    (`CHANGING`). ``bases`` says how many are compared.
     """
 
     def __init__(self, samples: Samples, target: int, variables: Sequence[Lagged], clock: int, bases: int = 3):
@@ -127,6 +128,7 @@ class Known:
         x = samples.take(samples.scale(ranked), variables, rows)
         one, other = _pairs(len(variables))
         parts = [np.ones((1, self.n)), x, *(of_time[:, rows] for of_time in samples.of_time(self.clock))]
+        parts += [x * samples.slow[:1, rows]] * (self.clock >> 2)
         ends = [sum(map(len, parts))]
         largest, further = min(SHARE * self.n, LARGEST), samples.functions[2 if ranked else 1 :]
         if self._most > 1 and ends[0] + len(x) + len(one) <= largest:
@@ -186,8 +188,18 @@ class Known:
             score = rank_functions(left - (left @ basis.T) @ basis, 1)
             location = View(basis, whitened(score - (score @ basis.T) @ basis))
         self._views = location, View(self.basis, shape)
-        beside = samples.take(samples.scale(self.ranked), self._strongest(), self.rows)
-        self.partners = np.concatenate([beside, 2**0.5 * samples.slow[:1, self.rows]])  # a link may change with time
+        beside, time = self._strongest(), 2**0.5 * samples.slow[:1, self.rows]  # a link may change with time
+        self.partners = np.concatenate([samples.take(samples.scale(self.ranked), beside, self.rows), time])
+        self._apart = np.concatenate([samples.take(samples.apart, beside, self.rows), np.ones_like(time)])
+
+    def supported(self, variables: Sequence[Lagged]) -> np.ndarray:
+        """Return which products of variables with `partners` are of enough samples ``(variables, partners, 1)``.
+
+        Only samples count at which neither has its most frequent value, such as 0: elsewhere the product is a function
+        of one of them alone.
+        """
+        apart = self.samples.take(self.samples.apart, variables, self.rows)
+        return (apart @ self._apart.T >= LEAST)[:, :, None]
 
     def _beside(self, spread: np.ndarray) -> np.ndarray:
         """Return the response of the spread, orthogonal to the basis and to the location, of unit length, or none."""

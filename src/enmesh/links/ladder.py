@@ -216,11 +216,12 @@ def _features(known: Known, candidates: Sequence[Lagged], view: int, turns: Turn
     whole = samples.take(samples.every if view else samples.scale(known.ranked)[None], candidates, rows)
     moved = shifted(whole.astype(SINGLE), turns) if turns else whole[None]
     if view == 0:
-        products = moved * partners.astype(moved.dtype)
+        products = moved * partners.astype(moved.dtype) * known.supported(candidates)
         return known.weighted(np.concatenate([moved, moved**2, products], axis=2))
     if not len(partners):
         return moved[:, :, :-1]
     moved[:, :, -1] = moved[:, :, 0 if known.ranked else -1] * partners[0].astype(moved.dtype)
+    moved[:, :, -1] *= known.supported(candidates)[:, 0]
     return moved
 
 

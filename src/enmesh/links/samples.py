@@ -22,6 +22,7 @@ HARMONICS = 12  # of the common period: all of hours in a day, or of months in a
 # Weights of the last sample in the two means of the squares of all nodes that follow the common volatility: memories of
 # 20 and 5 samples (RiskMetrics, 1996, has .06).
 MEMORIES = (0.05, 0.2)
+CHANGING = 4  # added to a clock (`Samples.of_time`): the coefficients of known variables change with time
 LONG = 100_000  # samples that are predicted at most, evenly spread over a longer record: bounds time and memory
 LEAST = 20  # samples that a regression needs, and a lag
 
@@ -48,6 +49,7 @@ class Samples:
         self.every = np.zeros((FUNCTIONS + 2, self.nodes, self.length))  # functions, spread and values of all nodes
         self.functions, (self.spread, self.plain) = self.every[:FUNCTIONS], self.every[FUNCTIONS:]
         self.states, self.tied = np.zeros(self.nodes, bool), np.zeros(self.nodes, bool)
+        self.apart = np.zeros((self.nodes, self.length), np.float32)  # 1 where a value is not the most frequent one
         for i, column in enumerate(values.T):
             there = slice(None) if self.present is None else self.present[i]
             seen = column[there]
@@ -55,7 +57,8 @@ class Samples:
             self.spread[i, there] = spread_function(self.functions[0, i, there])
             spread = max(float(seen.std()), 1e-300)
             self.plain[i, there] = (seen - seen.mean()) / spread
-            often = np.unique(seen, return_counts=True)[1]
+            different, often = np.unique(seen, return_counts=True)
+            self.apart[i, there] = seen != different[often.argmax()]
             self.states[i] = len(often) <= STATES
             self.tied[i] = self.states[i] or often.max() > len(seen) / 2
             if series.kinds[i] == "text":  # codes have no size
@@ -153,7 +156,7 @@ class Samples:
 
     def of_time(self, clock: int) -> list[np.ndarray]:
         """Return functions of time; ``clock`` is 0 for none, 1 slow ones, 2 those of the common period, 3 both."""
-        return [self.slow] * (clock & 1) + [self.periodic] * (clock >> 1)
+        return [self.slow] * (clock & 1) + [self.periodic] * (clock >> 1 & 1)
 
     @cached_property
     def volatility(self) -> np.ndarray:

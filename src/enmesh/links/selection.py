@@ -19,7 +19,7 @@ from enmesh.embedding.lagged import Lagged
 from enmesh.links.functions import FUNCTIONS
 from enmesh.links.known import SIMPLER, Known
 from enmesh.links.ladder import LOOK, Ladder, Tested, at_all_lags, by_formula, by_line, full_test, one_by_one
-from enmesh.links.samples import Samples
+from enmesh.links.samples import CHANGING, Samples
 from enmesh.links.together import acting_together, partners
 
 LOOSE = 5.0  # times the level that forward selection lets in; backward elimination judges
@@ -32,6 +32,8 @@ MOST = 40  # lagged variables that are known at most, so that a run ends (a conv
 # sines, seeds 320 to 325: the same links with 2, 3 and 4.)
 PROMISING = 2
 FULL = 5e6  # products of pairs, lags and samples up to which all rungs are asked of sources that were not selected
+# Sources that are tested in full beyond that by chance, for each target: those of the smallest linear p-values.
+BY_CHANCE = 0.5
 
 
 class Drivers(NamedTuple):
@@ -45,7 +47,7 @@ class Drivers(NamedTuple):
     others: tuple[tuple[int, float, float, int], ...]
     """Of each other candidate: its position, value, p-value and strongest lag, given the sources."""
     clock: int
-    """Which functions of time are known (`Samples.of_time`)."""
+    """Which functions of time are known (`Samples.of_time`), and `CHANGING`."""
     full: bool
     """Whether the largest number of parents excluded a source that passed."""
     partners: tuple[tuple[int, int], ...] = ()
@@ -69,6 +71,9 @@ def selected(
         if {*pair} <= {*known.variables} or not samples.enough([Lagged(target, 0), *known.variables, *pair]):
             break
         known = Known.of(samples, target, _sorted({*known.variables, *pair}, target), clock)
+    changing = Known.of(samples, target, known.variables, clock | CHANGING)
+    if changing.error < SIMPLER * known.error:
+        known, clock = changing, changing.clock
     found = _pruned(samples, known, level, always, full)
     own, links = [Lagged(target, lag) for lag in found.own], [*found.given(found.sources), *always]
     return found._replace(partners=partners(samples, target, own, links, clock, level))
@@ -240,7 +245,7 @@ def other_tests(
     given = sorted({*found.given(found.sources), *always})
     known = Known.of(samples, target, [*own, *given], found.clock)
     if samples.nodes**2 * samples.max_lag * known.n > FULL:
-        tests, limit = list(zip(*by_line(known, sources))), LOOK / len(sources)
+        tests, limit = list(zip(*by_line(known, sources))), min(LOOK, BY_CHANCE / len(sources))
     else:
         made = (ladder.combined() for ladder in Ladder.of_all(known, sources))
         tests, limit = [(one.value, one.p_value, one.lag) for one in made], LOOK

@@ -17,7 +17,7 @@ from enmesh.embedding import Embedding, Lagged
 from enmesh.errors import InputError, hazard
 from enmesh.links.known import Known
 from enmesh.links.ladder import Tested, at_all_lags, full_test
-from enmesh.links.samples import Samples
+from enmesh.links.samples import CHANGING, Samples
 from enmesh.network.network import LEVEL, Candidate, Network, PairTests
 from enmesh.options import restore
 from enmesh.scores import LinkTest
@@ -44,7 +44,7 @@ class Asked:
         self.samples = Samples.of(series, max(reach, score.max_lag) if by_test else reach)
         always = [Lagged(series.index(name), lag) for name in context for lag in range(self.samples.max_lag + 1)]
         clocks = dict(score.clocks) if by_test else {}
-        self.clocks = [clocks.get(name, 0) for name in series.names]
+        self.clocks = [clocks.get(name, 0) & ~CHANGING for name in series.names]  # changes are tested, not taken away
         self.lagged = []
         for i, sources in enumerate(self.parents):
             known = {Lagged(j, lag) for j in sources for lag in table[j, i]}
