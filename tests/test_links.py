@@ -580,7 +580,7 @@ def test_the_common_period_and_its_harmonics_follow_the_whole_record(period, n):
     phases = rng.random(4)
     x = (np.arange(n)[:, None] / period + phases) % 1 + 0.3 * rng.normal(size=(n, 4))
     waves = Samples.of(em.Series(x), 2).periodic
-    assert len(waves) == 2 * min(12, int(period / 2))
+    assert len(waves) == 24
     turns = np.unwrap(np.angle(waves[0] + 1j * waves[1]))
     assert abs(turns[-1] / (2 * np.pi) - (n - 1) / period) < 0.05  # cycles
 

@@ -97,7 +97,7 @@ class Planner(Scores):
     def _raised(self, score: LinkTest, found: tuple[Drivers, ...]) -> tuple[LinkTest, tuple[Drivers, ...]]:
         """Select again at the level up to which the local false discovery rate is at most `LOCAL`, if that is higher.
 
-        The rate is that of a decreasing density of p-values (Grenander 1956; Strimmer 2008, Bioinformatics 24, 1461):
+        The rate is that of a decreasing density of p-values (Grenander 1956; Strimmer 2008, BMC Bioinformatics 9, 303):
         the level has the most links less expected false links over the rate. Targets to which the higher level adds no
         pair keep their sources.
         """

@@ -11,7 +11,7 @@ that known variables predict, where that pays (AIC). A source that moves the var
 pays, and the volatility does not, the regression of the location is weighted too: target, known variables and sources
 are divided by the spread (Harvey 1976). Samples that say much about the target then count more.
 
-What is known is not known exactly. A part of what it explains is left, and a source that depends on it explains that
+What is known is not known exactly. A part of what it explains remains, and a source that depends on it explains that
 part without a link. The null hypothesis is therefore not that a source explains nothing, but that it explains no more
 than a margin (Hodges and Lehmann 1954).
 """

@@ -3,7 +3,8 @@
 1. **Known.** The target is regressed on its own past and on the other sources (`known`). Functions of the residual are
    the responses: location, spread, shape.
 2. **Features** of a lagged variable of the source: its value, its square, functions of its rank, its products with
-   known variables, and a power of the size of its normal score (spread). A weighted regression weighs them too.
+   known variables and with slow time, and a power of the size of its normal score (spread). A weighted regression
+   weighs them too.
 3. **Rungs.** A rung is one multivariate regression of responses on features, with Wilks' lambda and Rao's F. There are
    five for each lag: linear (its value; location), quadratic (square and products too; location), spread (normal score
    and its power; spread), functions (of its rank; location and shapes), and shape (normal score, and the product with
@@ -18,6 +19,8 @@
 6. **Within one sample.** If a drives b and b drives c in less than one sample, a can look like a source of c. If the
    present values of other sources depend on the residual, the source is tested given these values too. The larger
    p-value counts.
+7. **Margin.** Known sources are not known exactly. The null hypothesis is that a source explains at most a share of
+   what they explain, times the share of the source that known variables explain (`known.IMPRECISION`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -65,7 +68,7 @@ class Rung(NamedTuple):
     """One regression of each candidate: -ln of Wilks' lambda, number of features, number of responses.
 
     The p-value is that of ``even`` times the ratio. That allows for noise that depends on what a source is multiplied
-    by; without products ``even`` is 1 (see `_evening`).
+    by; without products ``even`` is 1 (see `_evening`). ``shared`` is the share of the source that is known.
     """
 
     ratio: np.ndarray

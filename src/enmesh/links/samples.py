@@ -142,7 +142,7 @@ class Samples:
         power = (np.abs(np.fft.rfft(x, 4 * n)) ** 2).mean(axis=0)
         power[:16] = 0  # fewer than four periods
         speed, beside = step * power.argmax(), step * np.linspace(-0.75, 0.75, 61)
-        orders = range(1, 1 + max(1, min(HARMONICS, n // (2 * LEAST), int(np.pi / (speed + step)))))
+        orders = range(1, 1 + max(1, min(HARMONICS, n // (2 * LEAST))))
         wide = -(-n // 128)  # beside the peak, phases hardly differ within a block of samples
         times = np.arange(n - n % wide, dtype=float).reshape(-1, wide)
         blocks = x[:, : times.size].reshape(len(x), *times.shape).transpose(1, 0, 2)
