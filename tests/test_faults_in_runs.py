@@ -87,6 +87,8 @@ def test_sentinels_spikes_and_stuck_sensors_are_hazards():
     assert not clean & {"sentinel", "spike", "stuck"}
     rounded = em.Series(np.cumsum(RNG.normal(size=(500, 2)), axis=0).round(0) * 1.0)
     assert not {finding.kind for finding in em.diagnose(rounded)} & {"sentinel", "spike", "stuck"}
+    rain = np.where(RNG.random((2000, 2)) < 0.03, RNG.gamma(2, size=(2000, 2)), 0)
+    assert "stuck" not in {finding.kind for finding in em.diagnose(em.Series(rain))}
 
 
 def test_short_help_folders_of_runs_and_full_disks(run, tmp_path, monkeypatch):

@@ -244,13 +244,15 @@ def _spikes(series: Series, but: set[str]) -> list[Finding]:
 
 
 def _stuck(series: Series) -> list[Finding]:
-    """Measurements that stay at one value for much longer than ties would make them."""
+    """Measurements that stay at one value for much longer than ties would make them, unless that value is usual."""
     found = {}
     for name, kind, column in zip(series.names, series.kinds, series.values.T):
         change = np.flatnonzero(np.r_[True, np.diff(column) != 0, True])
-        longest, ties = int(np.diff(change).max()), len(column) - (len(change) - 1)
-        share = max((ties - longest + 1) / len(column), 1e-3)
-        rare = share < 0.9 and longest > 4 * np.log(len(column)) / -np.log(share)
+        first, longest = int(change[np.diff(change).argmax()]), int(np.diff(change).max())
+        others, ties = len(column) - longest, len(column) - (len(change) - 1)
+        share = min(max((ties - longest + 1) / max(others, 1), 1e-3), 0.999)
+        usual = (column == column[first]).sum() - longest > others / 2  # such as 0 where it does not rain
+        rare = not usual and longest > 4 * np.log(len(column)) / -np.log(share)
         if kind == "float" and longest >= STUCK and rare:
             found[name] = longest
     return _finding("stuck", found)
