@@ -41,7 +41,7 @@ VARIATIONS: dict[str, list[Variation]] = {
     "memories of the common volatility, .05 and .2": [{"samples.MEMORIES": (0.1,)}, {"samples.MEMORIES": (0.02, 0.1)}],
     "share of the samples that a basis may have functions, .25": [{"known.SHARE": 0.12}, {"known.SHARE": 0.5}],
     "functions of a basis at most, 160": [{"known.LARGEST": 80}, {"known.LARGEST": 320}],
-    "share that known sources leave unexplained, .01": [{"known.IMPRECISION": k} for k in (0.003, 0.03)],
+    "share that known sources leave unexplained, .005": [{"known.IMPRECISION": k} for k in (0.002, 0.02)],
     "harmonics of the common period, 12": [{"samples.HARMONICS": k} for k in (2, 6)],
     "partners, 8": [{"known.PARTNERS": 4}, {"known.PARTNERS": 16}],
     "error below which a larger model is taken, .99": [

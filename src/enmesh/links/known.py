@@ -32,9 +32,9 @@ PARTNERS = 8  # sources at most whose products with a further one are features (
 SIMPLER = 0.99  # times the error of a smaller basis, or shorter own past, below which a larger one is taken
 KEPT = 200_000  # samples of regressions that are kept: 256 MB if all are of the largest basis
 # Share of what the known sources explain that another source may explain in their place. Values are measured with
-# noise, sampled at intervals, and enter by a basis of finite size. (Rings of Lorenz, VAR with measurement noise and
-# phase oscillators, seeds 350 to 352: 13 false links fewer than with .003, 6 links fewer; see docs/defaults.md.)
-IMPRECISION = 0.01
+# noise, sampled at intervals, and enter by a basis of finite size. (Rings of Lorenz and phase oscillators, seeds 370 to
+# 375: F1 .931, .934, .937 with .003, .005 and .01; with .01 rings of 250 samples lose more links.)
+IMPRECISION = 0.005
 LEVERAGE = 0.05  # the least share of a sample that its own value does not decide
 
 
